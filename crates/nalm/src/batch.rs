@@ -1,0 +1,136 @@
+//! How a batch lies in memory: feature after feature, sixteen rows to a lane.
+
+use crate::lane::{LANES, Lane, Path};
+use crate::{Error, Real};
+
+/// The number of rows in a batch and the vector path that works on it.
+///
+/// A tensor of `f` features is a slice of `f * lanes()` lanes: `[feature][row / 16][row % 16]`. Rows beyond
+/// [`Layout::rows`] in the last lane are padding: they hold ordinary numbers, and no result depends on them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// Rows that count.
+    pub rows: usize,
+    /// The instruction set to use.
+    pub path: Path,
+}
+
+impl Layout {
+    /// A layout for `rows` rows on the fastest path of this machine.
+    pub fn new(rows: usize) -> Result<Self, Error> {
+        Self::on(Path::best(), rows)
+    }
+
+    /// A layout for `rows` rows on a given path.
+    pub fn on(path: Path, rows: usize) -> Result<Self, Error> {
+        if rows == 0 {
+            return Err(Error::Value { what: "number of rows in a batch", got: "0".into(), want: "at least 1" });
+        }
+        Ok(Self { rows, path })
+    }
+
+    /// Lanes per feature.
+    #[inline(always)]
+    pub fn lanes(self) -> usize {
+        self.rows.div_ceil(LANES)
+    }
+
+    /// One row of one feature.
+    #[inline(always)]
+    pub fn row<R>(self, feature: &[Lane<R>], row: usize) -> &R {
+        &feature[row / LANES].0[row % LANES]
+    }
+
+    /// One row of one feature, to write to.
+    #[inline(always)]
+    pub fn row_mut<R>(self, feature: &mut [Lane<R>], row: usize) -> &mut R {
+        &mut feature[row / LANES].0[row % LANES]
+    }
+
+    /// The lanes of feature `index`.
+    #[inline(always)]
+    pub fn feature<R>(self, tensor: &[Lane<R>], index: usize) -> &[Lane<R>] {
+        &tensor[index * self.lanes()..][..self.lanes()]
+    }
+
+    /// The lanes of feature `index`, to write to.
+    #[inline(always)]
+    pub fn feature_mut<R>(self, tensor: &mut [Lane<R>], index: usize) -> &mut [Lane<R>] {
+        let lanes = self.lanes();
+        &mut tensor[index * lanes..][..lanes]
+    }
+
+    /// Copies the last row into the padding, so that the padding is as well-behaved as the data.
+    pub fn pad<R: Copy>(self, tensor: &mut [Lane<R>]) {
+        let used = self.rows % LANES;
+        if used > 0 {
+            for last in tensor.iter_mut().skip(self.lanes() - 1).step_by(self.lanes()) {
+                let value = last.0[used - 1];
+                last.0[used..].fill(value);
+            }
+        }
+    }
+
+    /// How many rows of lane `index` count.
+    #[inline(always)]
+    pub fn rows_in(self, index: usize) -> usize {
+        (self.rows - index * LANES).min(LANES)
+    }
+}
+
+/// Inputs and targets.
+#[derive(Clone, Debug)]
+pub struct Batch<R> {
+    /// Inputs, `[feature][lane]`.
+    pub x: Vec<Lane<R>>,
+    /// Targets, `[output][lane]`.
+    pub t: Vec<Lane<R>>,
+    /// Number of rows and vector path.
+    pub at: Layout,
+}
+
+impl<R: Real> Batch<R> {
+    /// An empty batch of zeros.
+    pub fn zeros(inputs: usize, outputs: usize, at: Layout) -> Self {
+        let lanes = at.lanes();
+        Self { x: vec![Lane::ZERO; inputs * lanes], t: vec![Lane::ZERO; outputs * lanes], at }
+    }
+}
+
+/// Turns row-major numbers into lanes.
+pub fn to_lanes<R: Real>(rows: &[R], at: Layout) -> Vec<Lane<R>> {
+    let features = rows.len() / at.rows;
+    let mut tensor = vec![Lane::ZERO; features * at.lanes()];
+    for (row, values) in rows.chunks_exact(features.max(1)).enumerate() {
+        for (feature, &value) in tensor.chunks_exact_mut(at.lanes()).zip(values) {
+            *at.row_mut(feature, row) = value;
+        }
+    }
+    at.pad(&mut tensor);
+    tensor
+}
+
+/// Turns lanes into row-major numbers.
+pub fn from_lanes<R: Real>(tensor: &[Lane<R>], at: Layout) -> Vec<R> {
+    (0..at.rows).flat_map(|row| tensor.chunks_exact(at.lanes()).map(move |feature| *at.row(feature, row))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_survive_the_round_trip_and_padding_copies_the_last_row() {
+        let rows: Vec<f64> = (0..3 * 21).map(f64::from).collect();
+        let at = Layout::new(21).unwrap();
+        let lanes = to_lanes(&rows, at);
+        assert_eq!(lanes.len(), 3 * 2);
+        assert_eq!(from_lanes(&lanes, at), rows);
+        assert_eq!(at.feature(&lanes, 1)[1][15], rows[20 * 3 + 1]);
+    }
+
+    #[test]
+    fn an_empty_batch_is_refused() {
+        assert!(Layout::new(0).unwrap_err().to_string().contains("rows"));
+    }
+}

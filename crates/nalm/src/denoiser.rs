@@ -1,0 +1,117 @@
+//! What the sNMU divides its noisy product by, and the list of its kinds.
+
+use crate::{Error, Real};
+use std::fmt::{self, Display};
+use std::str::FromStr;
+
+/// The denominator of the stochastic unit, given noise n and weights w.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Denoiser {
+    /// prod (n w + 1 - w): the paper's; exact at w in {0, 1} and reversible in between.
+    #[default]
+    Paper,
+    /// prod n^w: the alternative that the paper rejects.
+    Exponent,
+    /// prod n: exact only where every weight is 1.
+    Noise,
+    /// prod n w: undefined at w = 0.
+    Weighted,
+    /// 1: irreversible noise.
+    None,
+}
+
+/// One kind of denoiser, for lists and help texts.
+#[derive(Clone, Copy, Debug)]
+pub struct DenoiserSpec {
+    /// The kind's name.
+    pub name: &'static str,
+    /// The denominator.
+    pub formula: &'static str,
+    /// The kind.
+    pub denoiser: Denoiser,
+}
+
+/// All kinds of denoisers.
+pub const DENOISERS: &[DenoiserSpec] = &[
+    DenoiserSpec { name: "paper", formula: "prod_i (n_i w_i + 1 - w_i)", denoiser: Denoiser::Paper },
+    DenoiserSpec { name: "exponent", formula: "prod_i n_i^w_i", denoiser: Denoiser::Exponent },
+    DenoiserSpec { name: "noise", formula: "prod_i n_i", denoiser: Denoiser::Noise },
+    DenoiserSpec { name: "weighted", formula: "prod_i n_i w_i", denoiser: Denoiser::Weighted },
+    DenoiserSpec { name: "none", formula: "1", denoiser: Denoiser::None },
+];
+
+impl Denoiser {
+    /// The denominator's factor for one input.
+    #[inline(always)]
+    pub(crate) fn factor<R: Real>(self, n: R, w: R) -> R {
+        match self {
+            // The order of the operations is the one that gives the published digits in `f32`.
+            Denoiser::Paper => n * w + R::ONE - w,
+            Denoiser::Exponent => (w * n.ln()).exp(),
+            Denoiser::Noise => n,
+            Denoiser::Weighted => n * w,
+            Denoiser::None => R::ONE,
+        }
+    }
+
+    /// The derivatives of the factor's logarithm with respect to the weight and to the noise.
+    #[inline(always)]
+    pub(crate) fn log_slopes<R: Real>(self, n: R, w: R) -> (R, R) {
+        match self {
+            Denoiser::Paper => {
+                let d = n * w + R::ONE - w;
+                ((n - R::ONE) / d, w / d)
+            }
+            Denoiser::Exponent => (n.ln(), w / n),
+            Denoiser::Noise => (R::ZERO, R::ONE / n),
+            Denoiser::Weighted => (R::ONE / w, R::ONE / n),
+            Denoiser::None => (R::ZERO, R::ZERO),
+        }
+    }
+}
+
+impl Display for Denoiser {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let spec = DENOISERS.iter().find(|spec| spec.denoiser == *self);
+        f.write_str(spec.map_or("unlisted", |spec| spec.name))
+    }
+}
+
+impl FromStr for Denoiser {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let names: Vec<&str> = DENOISERS.iter().map(|spec| spec.name).collect();
+        DENOISERS
+            .iter()
+            .find(|spec| spec.name == text)
+            .map(|spec| spec.denoiser)
+            .ok_or_else(|| Error::unknown("denoiser", text, &names))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: [Denoiser; 5] =
+        [Denoiser::Paper, Denoiser::Exponent, Denoiser::Noise, Denoiser::Weighted, Denoiser::None];
+
+    #[test]
+    fn every_denoiser_is_listed_and_parses_as_it_prints() {
+        for denoiser in ALL {
+            assert_eq!(denoiser.to_string().parse(), Ok(denoiser));
+        }
+        assert_eq!(DENOISERS.len(), ALL.len());
+    }
+
+    #[test]
+    fn log_slopes_are_derivatives() {
+        let (n, w, h) = (2.7f64, 0.4, 1e-6);
+        for d in ALL {
+            let ln = |n: f64, w: f64| libm::log(d.factor(n, w));
+            let (by_w, by_n) = d.log_slopes(n, w);
+            assert!((by_w - (ln(n, w + h) - ln(n, w - h)) / (2.0 * h)).abs() < 1e-8, "{d}");
+            assert!((by_n - (ln(n + h, w) - ln(n - h, w)) / (2.0 * h)).abs() < 1e-8, "{d}");
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! What can be wrong with what a user asks for. Everything is checked by constructors; passes cannot fail.
+
+/// A request that cannot be met, with the offending value and what would be right.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A number that is out of its domain.
+    #[error("{what} is {got}; it must be {want}")]
+    Value {
+        /// What the number is.
+        what: &'static str,
+        /// The number as given.
+        got: String,
+        /// The domain.
+        want: &'static str,
+    },
+    /// Two things whose sizes do not fit together.
+    #[error("{what}: got {got}, but {want} is needed")]
+    Shape {
+        /// Where they meet.
+        what: String,
+        /// The size found.
+        got: usize,
+        /// The size that fits.
+        want: usize,
+    },
+    /// A name that is on no list.
+    #[error("unknown {what} '{got}'; did you mean '{nearest}'? (valid: {valid})")]
+    Unknown {
+        /// The kind of name.
+        what: &'static str,
+        /// The name as given.
+        got: String,
+        /// The valid name with the smallest edit distance.
+        nearest: String,
+        /// All valid names.
+        valid: String,
+    },
+    /// Text that does not parse.
+    #[error("cannot read {what} from '{got}'; write it like {example}")]
+    Syntax {
+        /// What was expected.
+        what: &'static str,
+        /// The text as given.
+        got: String,
+        /// A text that parses.
+        example: &'static str,
+    },
+    /// A combination that has no meaning or no published definition.
+    #[error("{what} is not available {when}; {instead}")]
+    Unsupported {
+        /// What was asked for.
+        what: String,
+        /// Under which circumstances.
+        when: String,
+        /// What to do about it.
+        instead: String,
+    },
+}
+
+impl Error {
+    /// An [`Error::Unknown`] that names the nearest valid name.
+    pub fn unknown(what: &'static str, got: &str, valid: &[&str]) -> Self {
+        let nearest = valid.iter().min_by_key(|name| edit_distance(got, name)).copied().unwrap_or("");
+        Error::Unknown { what, got: got.into(), nearest: nearest.into(), valid: valid.join(", ") }
+    }
+
+    /// Checks a number and names it if it is out of its domain.
+    pub(crate) fn check(ok: bool, what: &'static str, got: f64, want: &'static str) -> Result<(), Self> {
+        if ok { Ok(()) } else { Err(Error::Value { what, got: got.to_string(), want }) }
+    }
+}
+
+/// Levenshtein's distance, ignoring case.
+fn edit_distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.to_lowercase().chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, ca) in a.to_lowercase().chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, cb) in b.iter().enumerate() {
+            let substituted = diagonal + usize::from(ca != *cb);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances_are_known_ones() {
+        assert_eq!(edit_distance("kitten", "sitting"), 3);
+        assert_eq!(edit_distance("NMU", "nmu"), 0);
+        assert_eq!(edit_distance("", "abc"), 3);
+    }
+
+    #[test]
+    fn an_unknown_name_is_answered_with_the_nearest() {
+        let text = Error::unknown("module", "smnu", &["nau", "snmu", "npu"]).to_string();
+        assert_eq!(text, "unknown module 'smnu'; did you mean 'snmu'? (valid: nau, snmu, npu)");
+    }
+}

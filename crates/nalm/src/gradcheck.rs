@@ -1,0 +1,162 @@
+//! Hand-written gradients against central differences, in `f64`.
+
+use crate::batch::{Layout, to_lanes};
+use crate::lane;
+use crate::module::Pass;
+use crate::rng::{Purpose, Rng};
+use crate::{Lane, Network};
+
+/// The result of checking a network.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Check {
+    /// The largest relative error of any parameter's or input's gradient.
+    pub worst_relative_error: f64,
+    /// Gradients compared.
+    pub compared: usize,
+    /// Gradients left out because a kink of the function is within reach of the difference.
+    pub kinks: usize,
+}
+
+/// Rows of a checked batch; not a multiple of sixteen, so that padding is checked too.
+const ROWS: usize = 11;
+
+/// Compares the gradients of a random weighted sum of a network's training outputs, with noise held fixed, with fourth-order
+/// central differences at one random point.
+///
+/// Inputs are of either sign, some of them tiny and, if `with_zeros`, some of them 0. An error is relative to the gradient's
+/// own size, or to a thousandth of the largest one where it is smaller than that. A kink shows itself by two differences of
+/// different width that disagree, whatever the hand-written gradient says.
+pub fn check(network: &Network<f64>, with_zeros: bool, seed: u64) -> Check {
+    let mut rng = Rng::fast(&format!("gradcheck {} {seed}", network.name()), Purpose::Data);
+    let at = Layout::new(ROWS).expect("some rows");
+    let shape = network.shape();
+    let rows: Vec<f64> = (0..ROWS * shape.inputs).map(|_| draw_input(&mut rng, with_zeros)).collect();
+    let point = Point {
+        network,
+        at,
+        weights: draw_weights(&mut rng, ROWS * shape.outputs),
+        params: draw_params(network, &mut rng),
+        x: to_lanes(&rows, at),
+    };
+
+    let mut work = network.workspace(at);
+    network.forward(&point.params, &point.x, &mut work, Pass::Train(&mut rng));
+    // The same noise for every evaluation: what a module remembers between passes must not move either.
+    let tapes = work.clone();
+    work.output_slope().copy_from_slice(&point.slopes());
+    let mut dp = vec![0.0; network.param_len()];
+    let mut dx = vec![Lane::ZERO; point.x.len()];
+    network.backward(&point.params, &point.x, &mut work, Some(&mut dx), &mut dp);
+
+    let by_param: Vec<(f64, Option<f64>)> = (0..dp.len())
+        .map(|k| {
+            let difference = difference(point.params[k], point.params[k].abs().clamp(0.05, 1.0), |v| {
+                let mut params = point.params.clone();
+                params[k] = v;
+                point.value(&params, &point.x, &mut tapes.clone())
+            });
+            (dp[k], difference)
+        })
+        .collect();
+    let by_input: Vec<(f64, Option<f64>)> = (0..rows.len())
+        .map(|k| {
+            let (row, feature) = (k / shape.inputs, k % shape.inputs);
+            // Units that are not smooth at 0 have a logarithm there, and it bends the more the smaller the input is.
+            let reach = if with_zeros { 1.0 } else { rows[k].abs().min(1.0) };
+            let difference = difference(rows[k], reach, |v| {
+                let mut x = point.x.clone();
+                *at.row_mut(at.feature_mut(&mut x, feature), row) = v;
+                point.value(&point.params, &x, &mut tapes.clone())
+            });
+            (*at.row(at.feature(&dx, feature), row), difference)
+        })
+        .collect();
+    let (a, b) = (compare(&by_param), compare(&by_input));
+    Check {
+        worst_relative_error: a.worst_relative_error.max(b.worst_relative_error),
+        compared: a.compared + b.compared,
+        kinks: a.kinks + b.kinks,
+    }
+}
+
+/// The largest error over several random points.
+pub fn check_many(network: &Network<f64>, with_zeros: bool, points: u64) -> Check {
+    let none = Check { worst_relative_error: 0.0, compared: 0, kinks: 0 };
+    (0..points).map(|seed| check(network, with_zeros, seed)).fold(none, |a, b| Check {
+        worst_relative_error: a.worst_relative_error.max(b.worst_relative_error),
+        compared: a.compared + b.compared,
+        kinks: a.kinks + b.kinks,
+    })
+}
+
+/// Where the gradient is taken: parameters, inputs and the weights of the outputs in the scalar that is differentiated.
+struct Point<'a> {
+    network: &'a Network<f64>,
+    at: Layout,
+    weights: Vec<f64>,
+    params: Vec<f64>,
+    x: Vec<Lane<f64>>,
+}
+
+impl Point<'_> {
+    /// The weights as lanes, zero in the padding.
+    fn slopes(&self) -> Vec<Lane<f64>> {
+        let mut slopes = to_lanes(&self.weights, self.at);
+        for lane in slopes.iter_mut().skip(self.at.lanes() - 1).step_by(self.at.lanes()) {
+            lane.0[self.at.rows_in(self.at.lanes() - 1)..].fill(0.0);
+        }
+        slopes
+    }
+
+    fn value(&self, params: &[f64], x: &[Lane<f64>], work: &mut crate::Workspace<f64>) -> f64 {
+        let y = self.network.forward(params, x, work, Pass::Replay);
+        lane::flat(y).iter().zip(lane::flat(&self.slopes())).map(|(y, w)| if *w == 0.0 { 0.0 } else { y * w }).sum()
+    }
+}
+
+fn draw_input(rng: &mut Rng, with_zeros: bool) -> f64 {
+    let size: f64 = rng.uniform(0.2, 2.5);
+    let sign = if rng.uniform(0.0, 1.0) < 0.5 { -1.0 } else { 1.0 };
+    match rng.uniform(0.0, 1.0) {
+        u if u < 0.1 && with_zeros => 0.0,
+        u if u < 0.25 => sign * size * 1e-3,
+        _ => sign * size,
+    }
+}
+
+fn draw_weights(rng: &mut Rng, n: usize) -> Vec<f64> {
+    (0..n).map(|_| rng.uniform(0.3, 1.0)).collect()
+}
+
+/// Parameters well inside their boxes, or between -1.5 and 1.5 where there is no box.
+fn draw_params(network: &Network<f64>, rng: &mut Rng) -> Vec<f64> {
+    let mut params = Vec::with_capacity(network.param_len());
+    for layer in network.layers() {
+        for index in 0..layer.param_len() {
+            let (low, high) = layer.bounds(index);
+            let (low, high) = (low.max(-1.5), high.min(1.5));
+            params.push(low + (high - low) * rng.uniform(0.05, 0.95));
+        }
+    }
+    params
+}
+
+/// The fourth-order central difference at `v` over a stretch proportional to `reach`, or nothing if the function has a kink
+/// nearby.
+fn difference(v: f64, reach: f64, f: impl Fn(f64) -> f64) -> Option<f64> {
+    let wide = 2e-3 * reach;
+    let at = |h: f64| (8.0 * (f(v + h) - f(v - h)) - (f(v + 2.0 * h) - f(v - 2.0 * h))) / (12.0 * h);
+    let (a, b) = (at(wide), at(0.5 * wide));
+    let scale = a.abs().max(b.abs()).max(1e-3);
+    ((a - b).abs() <= 1e-5 * scale).then_some(b)
+}
+
+fn compare(gradients: &[(f64, Option<f64>)]) -> Check {
+    let largest = gradients.iter().filter_map(|(_, d)| *d).fold(0.0, |m: f64, d| m.max(d.abs()));
+    let floor = (1e-3 * largest).max(1e-12);
+    let errors = gradients.iter().filter_map(|(g, d)| d.map(|d| (g - d).abs() / d.abs().max(g.abs()).max(floor)));
+    // A NaN must not slip through a maximum.
+    let worst = errors.fold(0.0, |m: f64, e| if e > m || e.is_nan() { e } else { m });
+    let kinks = gradients.iter().filter(|(_, d)| d.is_none()).count();
+    Check { worst_relative_error: worst, compared: gradients.len() - kinks, kinks }
+}

@@ -1,0 +1,289 @@
+//! Sixteen rows at a time: the only place that knows about vector registers.
+//!
+//! A [`Lane`] holds one feature of sixteen rows. All hot loops are written over lanes, so that the compiler turns them
+//! into vector instructions, and the same source is compiled once per instruction set ([`Path`]) and chosen at run time.
+//! Every path executes the same IEEE operations in the same order, without fused multiply-add and with sixteen fixed
+//! accumulators in every reduction, and therefore gives the same bits.
+
+pub(crate) mod linear;
+pub(crate) mod math;
+
+use crate::Real;
+use std::ops::{Add, AddAssign, Div, Index, IndexMut, Mul, Neg, Sub};
+
+/// Rows in one [`Lane`]: one AVX-512 register of `f32`, two AVX2 registers, four SSE2 or NEON registers.
+pub const LANES: usize = 16;
+
+/// One feature of sixteen consecutive rows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C, align(64))]
+pub struct Lane<R>(pub [R; LANES]);
+
+impl<R: Real> Lane<R> {
+    /// Sixteen zeros.
+    pub const ZERO: Self = Lane([R::ZERO; LANES]);
+
+    /// The same value in every row.
+    #[inline(always)]
+    pub fn splat(value: R) -> Self {
+        Lane([value; LANES])
+    }
+
+    /// Applies a function to every row.
+    #[inline(always)]
+    pub fn map(mut self, f: impl Fn(R) -> R) -> Self {
+        // Plain loops, here and below: `array::from_fn` and `array::map` keep LLVM from using whole registers.
+        for k in 0..LANES {
+            self.0[k] = f(self.0[k]);
+        }
+        self
+    }
+
+    /// Combines two lanes row by row.
+    #[inline(always)]
+    pub fn zip(mut self, other: Self, f: impl Fn(R, R) -> R) -> Self {
+        for k in 0..LANES {
+            self.0[k] = f(self.0[k], other.0[k]);
+        }
+        self
+    }
+
+    /// The sum of the rows, always added in the same tree.
+    #[inline(always)]
+    pub fn sum(&self) -> R {
+        R::sum(&self.0)
+    }
+}
+
+/// Adds the sum of each lane to the number at its place.
+///
+/// Not inlined on purpose: reductions that LLVM sees together with the loop that feeds them tear that loop's registers
+/// apart. Reading finished lanes from memory costs a few cycles and keeps both parts fast.
+#[inline(never)]
+pub(crate) fn add_sums<R: Real>(lanes: &[Lane<R>], out: &mut [R]) {
+    for (out, lane) in out.iter_mut().zip(lanes) {
+        *out += lane.sum();
+    }
+}
+
+/// The sum of each row of `f32` in the tree (a, b) -> ((0+8)+(4+12)), ...: four registers, then one, then its halves.
+#[inline(always)]
+pub(crate) fn sum_f32(lane: &[f32; LANES]) -> f32 {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_mm_add_ps, _mm_add_ss, _mm_cvtss_f32, _mm_loadu_ps, _mm_movehl_ps, _mm_shuffle_ps};
+        // SAFETY: SSE2 is part of x86-64, and the four loads cover exactly the sixteen numbers.
+        #[allow(unsafe_code)]
+        unsafe {
+            let part = |k: usize| _mm_loadu_ps(lane.as_ptr().add(4 * k));
+            let all = _mm_add_ps(_mm_add_ps(part(0), part(2)), _mm_add_ps(part(1), part(3)));
+            let half = _mm_add_ps(all, _mm_movehl_ps(all, all));
+            _mm_cvtss_f32(_mm_add_ss(half, _mm_shuffle_ps::<1>(half, half)))
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    sum_portable(lane)
+}
+
+/// The same tree for any number type and machine.
+#[inline(always)]
+pub(crate) fn sum_portable<R: Real>(lane: &[R; LANES]) -> R {
+    let quarter = |k: usize| (lane[k] + lane[k + 8]) + (lane[k + 4] + lane[k + 12]);
+    (quarter(0) + quarter(2)) + (quarter(1) + quarter(3))
+}
+
+macro_rules! lane_operator {
+    ($trait:ident $method:ident $op:tt) => {
+        impl<R: Real> $trait for Lane<R> {
+            type Output = Self;
+            #[inline(always)]
+            fn $method(mut self, other: Self) -> Self {
+                for k in 0..LANES {
+                    self.0[k] = self.0[k] $op other.0[k];
+                }
+                self
+            }
+        }
+        impl<R: Real> $trait<R> for Lane<R> {
+            type Output = Self;
+            #[inline(always)]
+            fn $method(mut self, other: R) -> Self {
+                for k in 0..LANES {
+                    self.0[k] = self.0[k] $op other;
+                }
+                self
+            }
+        }
+    };
+}
+lane_operator!(Add add +);
+lane_operator!(Sub sub -);
+lane_operator!(Mul mul *);
+lane_operator!(Div div /);
+
+impl<R: Real> AddAssign for Lane<R> {
+    #[inline(always)]
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl<R: Real> Neg for Lane<R> {
+    type Output = Self;
+    #[inline(always)]
+    fn neg(self) -> Self {
+        self.map(|a| -a)
+    }
+}
+
+impl<R> Index<usize> for Lane<R> {
+    type Output = R;
+    #[inline(always)]
+    fn index(&self, row: usize) -> &R {
+        &self.0[row]
+    }
+}
+
+impl<R> IndexMut<usize> for Lane<R> {
+    #[inline(always)]
+    fn index_mut(&mut self, row: usize) -> &mut R {
+        &mut self.0[row]
+    }
+}
+
+/// The same memory, one number after the other.
+pub fn flat<R: Real>(lanes: &[Lane<R>]) -> &[R] {
+    // SAFETY: `Lane` is `repr(C)` around an array of 16 `R`; 64 and 128 bytes are multiples of its alignment, so there
+    // is no padding between two lanes.
+    #[allow(unsafe_code)]
+    unsafe {
+        std::slice::from_raw_parts(lanes.as_ptr().cast(), lanes.len() * LANES)
+    }
+}
+
+/// The same memory, one number after the other, to write to.
+pub fn flat_mut<R: Real>(lanes: &mut [Lane<R>]) -> &mut [R] {
+    // SAFETY: as in `flat`; the borrow is unique.
+    #[allow(unsafe_code)]
+    unsafe {
+        std::slice::from_raw_parts_mut(lanes.as_mut_ptr().cast(), lanes.len() * LANES)
+    }
+}
+
+/// The instruction set that hot loops run with. Results do not depend on it.
+///
+/// A value can only be had from [`Path::PORTABLE`], [`Path::available`] or [`Path::best`], so that none can name
+/// instructions which the processor lacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Path(Set);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Set {
+    Portable,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+}
+
+impl Path {
+    /// What every machine of the target architecture has: SSE2 on x86-64, NEON on aarch64.
+    pub const PORTABLE: Path = Path(Set::Portable);
+
+    /// The paths that this machine can execute, slowest first.
+    pub fn available() -> Vec<Path> {
+        #[allow(unused_mut)]
+        let mut paths = vec![Path::PORTABLE];
+        #[cfg(target_arch = "x86_64")]
+        {
+            use std::is_x86_feature_detected as has;
+            if has!("avx2") && has!("bmi1") && has!("bmi2") && has!("lzcnt") && has!("popcnt") {
+                paths.push(Path(Set::Avx2));
+                if has!("avx512f") && has!("avx512vl") && has!("avx512bw") && has!("avx512dq") {
+                    paths.push(Path(Set::Avx512));
+                }
+            }
+        }
+        paths
+    }
+
+    /// The fastest path of this machine.
+    pub fn best() -> Path {
+        *Path::available().last().expect("the portable path is always there")
+    }
+
+    /// The path's name, as benchmarks print it.
+    pub fn name(self) -> &'static str {
+        match self.0 {
+            Set::Portable if cfg!(target_arch = "x86_64") => "sse2",
+            Set::Portable if cfg!(target_arch = "aarch64") => "neon",
+            Set::Portable => "portable",
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx2 => "avx2",
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx512 => "avx512",
+        }
+    }
+}
+
+/// Work that is worth compiling for every [`Path`]. `run` must be `#[inline(always)]`, or it keeps the portable code.
+pub(crate) trait Kernel {
+    type Output;
+    fn run(self) -> Self::Output;
+}
+
+/// Executes a kernel with the instructions of `path`.
+#[inline(always)]
+pub(crate) fn run<K: Kernel>(path: Path, kernel: K) -> K::Output {
+    match path.0 {
+        Set::Portable => portable(kernel),
+        // SAFETY: only `Path::available` makes these values, after asking the processor for exactly these features.
+        #[cfg(target_arch = "x86_64")]
+        #[allow(unsafe_code)]
+        Set::Avx2 => unsafe { avx2(kernel) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        #[allow(unsafe_code)]
+        Set::Avx512 => unsafe { avx512(kernel) },
+    }
+}
+
+#[inline(never)]
+fn portable<K: Kernel>(kernel: K) -> K::Output {
+    kernel.run()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+fn avx2<K: Kernel>(kernel: K) -> K::Output {
+    kernel.run()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,avx2,bmi1,bmi2,lzcnt,popcnt")]
+fn avx512<K: Kernel>(kernel: K) -> K::Output {
+    kernel.run()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_summation_codes_use_the_same_tree() {
+        let mut lane = Lane::<f32>::ZERO;
+        for seed in 0..1000u32 {
+            for (k, v) in lane.0.iter_mut().enumerate() {
+                let bits = (seed * 16 + k as u32).wrapping_mul(2_654_435_761);
+                *v = bits as i32 as f32 * 1e-3;
+            }
+            assert_eq!(sum_f32(&lane.0).to_bits(), sum_portable(&lane.0).to_bits());
+        }
+    }
+
+    #[test]
+    fn the_best_path_is_available() {
+        assert!(Path::available().contains(&Path::best()));
+        assert_eq!(Path::available()[0], Path::PORTABLE);
+    }
+}

@@ -1,0 +1,220 @@
+//! What training minimises.
+
+use crate::batch::Layout;
+use crate::lane::{self, Kernel, Lane};
+use crate::{Error, Real};
+use std::fmt::{self, Display};
+use std::str::FromStr;
+
+/// A loss over the outputs of one batch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Loss {
+    /// The mean of (y - t)^2.
+    #[default]
+    Mse,
+    /// 1 minus Pearson's correlation of all outputs with all targets (population form). Blind to scale and offset.
+    Pearson,
+    /// The mean of |y - t| / |t|.
+    Mape,
+}
+
+/// Keeps correlations and percentages finite where a variance or a target is 0.
+const GUARD: f64 = 1e-12;
+
+impl Loss {
+    const ALL: [(Loss, &'static str); 3] = [(Loss::Mse, "mse"), (Loss::Pearson, "pearson"), (Loss::Mape, "mape")];
+
+    /// The loss of outputs `y`; its gradient goes to `dy`, zero in the padding.
+    pub fn gradient<R: Real>(self, y: &[Lane<R>], t: &[Lane<R>], dy: &mut [Lane<R>], at: Layout) -> R {
+        match self {
+            Loss::Mse => lane::run(at.path, Mse { y, t, dy, at }),
+            Loss::Pearson => lane::run(at.path, Pearson { y, t, dy, at }),
+            Loss::Mape => lane::run(at.path, Mape { y, t, dy, at }),
+        }
+    }
+}
+
+impl Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(Self::ALL.iter().find(|(loss, _)| loss == self).map_or("", |(_, name)| name))
+    }
+}
+
+impl FromStr for Loss {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let found = Self::ALL.iter().find(|(_, name)| *name == text).map(|(loss, _)| *loss);
+        found.ok_or_else(|| Error::unknown("loss", text, &Self::ALL.map(|(_, name)| name)))
+    }
+}
+
+/// A loss, and possibly another one from some step on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LossPlan {
+    /// The loss at the start.
+    pub first: Loss,
+    /// The step from which another loss takes over, and that loss.
+    pub then: Option<(u64, Loss)>,
+}
+
+impl LossPlan {
+    /// The loss at `step`.
+    #[inline]
+    pub fn at(&self, step: u64) -> Loss {
+        match self.then {
+            Some((from, loss)) if step >= from => loss,
+            _ => self.first,
+        }
+    }
+}
+
+/// Calls `f` for every lane with a mask of 1 for rows that count and 0 for padding.
+#[inline(always)]
+fn each_lane<R: Real>(count: usize, at: Layout, mut f: impl FnMut(usize, Lane<R>)) {
+    let lanes = at.lanes();
+    let full = Lane::splat(R::ONE);
+    let mut last = full;
+    last.0[at.rows_in(lanes - 1)..].fill(R::ZERO);
+    for k in 0..count {
+        f(k, if k % lanes + 1 == lanes { last } else { full });
+    }
+}
+
+struct Mse<'a, R> {
+    y: &'a [Lane<R>],
+    t: &'a [Lane<R>],
+    dy: &'a mut [Lane<R>],
+    at: Layout,
+}
+
+impl<R: Real> Kernel for Mse<'_, R> {
+    type Output = R;
+    #[inline(always)]
+    fn run(self) -> R {
+        let Self { y, t, dy, at } = self;
+        let n = R::of((y.len() / at.lanes() * at.rows) as f64);
+        let scale = R::of(2.0) / n;
+        let mut sum = Lane::ZERO;
+        each_lane(y.len(), at, |k, mask| {
+            let residual = (y[k] - t[k]) * mask;
+            sum += residual * residual;
+            dy[k] = residual * scale;
+        });
+        sum.sum() / n
+    }
+}
+
+struct Pearson<'a, R> {
+    y: &'a [Lane<R>],
+    t: &'a [Lane<R>],
+    dy: &'a mut [Lane<R>],
+    at: Layout,
+}
+
+impl<R: Real> Kernel for Pearson<'_, R> {
+    type Output = R;
+    #[inline(always)]
+    fn run(self) -> R {
+        let Self { y, t, dy, at } = self;
+        let n = R::of((y.len() / at.lanes() * at.rows) as f64);
+        let (mut y_sum, mut t_sum) = (Lane::ZERO, Lane::ZERO);
+        each_lane(y.len(), at, |k, mask| {
+            y_sum += y[k] * mask;
+            t_sum += t[k] * mask;
+        });
+        let (y_mean, t_mean) = (y_sum.sum() / n, t_sum.sum() / n);
+        let (mut yy, mut tt, mut yt) = (Lane::ZERO, Lane::ZERO, Lane::ZERO);
+        each_lane(y.len(), at, |k, mask| {
+            let (a, b) = ((y[k] - y_mean) * mask, (t[k] - t_mean) * mask);
+            yy += a * a;
+            tt += b * b;
+            yt += a * b;
+        });
+        let variance = yy.sum() / n + R::of(GUARD);
+        let spread = (variance * (tt.sum() / n + R::of(GUARD))).sqrt();
+        let correlation = yt.sum() / n / spread;
+        let (by_t, by_y) = (R::ONE / (n * spread), correlation / (n * variance));
+        each_lane(y.len(), at, |k, mask| {
+            dy[k] = ((y[k] - y_mean) * by_y - (t[k] - t_mean) * by_t) * mask;
+        });
+        R::ONE - correlation
+    }
+}
+
+struct Mape<'a, R> {
+    y: &'a [Lane<R>],
+    t: &'a [Lane<R>],
+    dy: &'a mut [Lane<R>],
+    at: Layout,
+}
+
+impl<R: Real> Kernel for Mape<'_, R> {
+    type Output = R;
+    #[inline(always)]
+    fn run(self) -> R {
+        let Self { y, t, dy, at } = self;
+        let n = R::of((y.len() / at.lanes() * at.rows) as f64);
+        let mut sum = Lane::ZERO;
+        each_lane(y.len(), at, |k, mask| {
+            let weight = t[k].map(|t| R::ONE / (t.abs().at_least(R::of(GUARD)) * n)) * mask;
+            let residual = y[k] - t[k];
+            sum += residual.map(R::abs) * weight;
+            dy[k] = residual.map(R::sign) * weight;
+        });
+        sum.sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::batch::{from_lanes, to_lanes};
+
+    const Y: [f64; 5] = [1.0, 2.5, -0.5, 4.0, 3.0];
+    const T: [f64; 5] = [1.5, 2.0, -1.0, 3.0, 5.0];
+
+    fn loss(loss: Loss, y: &[f64]) -> (f64, Vec<f64>) {
+        let at = Layout::new(y.len()).unwrap();
+        let mut dy = vec![Lane::splat(9.0); at.lanes()];
+        let value = loss.gradient(&to_lanes(y, at), &to_lanes(&T, at), &mut dy, at);
+        assert!(dy[0].0[5..].iter().all(|d| *d == 0.0), "padding");
+        (value, from_lanes(&dy, at))
+    }
+
+    #[test]
+    fn values_are_the_textbook_ones() {
+        assert!((loss(Loss::Mse, &Y).0 - (0.25 + 0.25 + 0.25 + 1.0 + 4.0) / 5.0).abs() < 1e-12);
+        assert!((loss(Loss::Mape, &Y).0 - (1.0 / 3.0 + 0.25 + 0.5 + 1.0 / 3.0 + 0.4) / 5.0).abs() < 1e-12);
+        // numpy.corrcoef(Y, T)[0, 1]
+        assert!((1.0 - loss(Loss::Pearson, &Y).0 - 0.839_146_391_678).abs() < 1e-9);
+    }
+
+    #[test]
+    fn gradients_are_derivatives() {
+        for kind in [Loss::Mse, Loss::Pearson, Loss::Mape] {
+            let (_, gradient) = loss(kind, &Y);
+            for k in 0..Y.len() {
+                let shifted = |h: f64| {
+                    let mut y = Y;
+                    y[k] += h;
+                    loss(kind, &y).0
+                };
+                let difference = (shifted(1e-6) - shifted(-1e-6)) / 2e-6;
+                assert!((difference - gradient[k]).abs() < 1e-8, "{kind} {k}: {difference} {}", gradient[k]);
+            }
+        }
+    }
+
+    #[test]
+    fn a_plan_switches_at_its_step() {
+        let plan = LossPlan { first: Loss::Pearson, then: Some((10, Loss::Mse)) };
+        assert_eq!((plan.at(9), plan.at(10)), (Loss::Pearson, Loss::Mse));
+    }
+
+    #[test]
+    fn constant_outputs_have_no_correlation_and_no_nan() {
+        let (value, gradient) = loss(Loss::Pearson, &[2.0; 5]);
+        assert_eq!(value, 1.0);
+        assert!(gradient.iter().all(|g| g.is_finite()));
+    }
+}

@@ -1,0 +1,207 @@
+//! The gated pair (Madsen and Johansen, ICLR 2020): NALU's gate over a NAU and a multiplication unit.
+//!
+//! y = g NAU(x) + (1 - g) NMU(x),  g = sigmoid(G x)
+
+use super::{Module, Nau, Nmu, Options, Pass, Shape, Snmu, Spec, xavier};
+use crate::batch::Layout;
+use crate::lane::linear;
+use crate::penalty::Recipe;
+use crate::rng::Rng;
+use crate::{Error, Lane, Operation, Real};
+
+/// A gate between a NAU and a multiplication unit `M`, which is an [`Nmu`] or an [`Snmu`].
+#[derive(Clone, Debug)]
+pub struct Gated<M> {
+    name: &'static str,
+    shape: Shape,
+    add: Nau,
+    mul: M,
+}
+
+const FORMULA: &str = "y = g NAU(x) + (1 - g) NMU(x),  g = sigmoid(G x)";
+
+pub(super) fn spec<R: Real>() -> Spec<R> {
+    Spec {
+        name: "gated-nmu",
+        label: "gated NAU/NMU",
+        citation: "Madsen and Johansen, Neural Arithmetic Units, ICLR 2020",
+        formula: FORMULA,
+        parameters: "w_nau, w_nmu, G [outputs, inputs]",
+        allowed: "w_nau in [-1, 1], w_nmu in [0, 1], G unbounded",
+        claims: &[Operation::Mul, Operation::Add, Operation::Sub],
+        options: &["start"],
+        smooth_at_zero: true,
+        gold_error: 0.0,
+        gold_positive: true,
+        build: |shape, options: &Options| {
+            let (low, high) = options.start;
+            let mul = Nmu::<R>::starting_in(shape.inputs, shape.outputs, low, high)?;
+            Ok(Box::new(Gated::new("gated-nmu", shape, mul)?))
+        },
+    }
+}
+
+pub(super) fn stochastic_spec<R: Real>() -> Spec<R> {
+    Spec {
+        name: "gated-snmu",
+        label: "gated NAU/sNMU",
+        formula: "y = g NAU(x) + (1 - g) sNMU(x),  g = sigmoid(G x)",
+        options: &["noise", "denoiser", "start"],
+        build: |shape, options: &Options| {
+            let mul = Snmu::<R>::from_options("snmu", shape, options.denoiser, options)?;
+            Ok(Box::new(Gated::new("gated-snmu", shape, mul)?))
+        },
+        ..spec()
+    }
+}
+
+impl<M> Gated<M> {
+    fn new(name: &'static str, shape: Shape, mul: M) -> Result<Self, Error> {
+        Ok(Self { name, shape, add: Nau::new(shape.inputs, shape.outputs)?, mul })
+    }
+
+    /// Where the multiplication unit's parameters and the gate's start.
+    #[inline(always)]
+    fn starts<R: Real>(&self) -> (usize, usize)
+    where
+        M: Module<R>,
+    {
+        let n = self.shape.weights();
+        (n, n + self.mul.param_len())
+    }
+}
+
+impl<R: Real> Gated<Nmu<R>> {
+    /// A gate over a NAU and an NMU.
+    pub fn nmu(inputs: usize, outputs: usize) -> Result<Self, Error> {
+        Self::new("gated-nmu", Shape::new(inputs, outputs)?, Nmu::new(inputs, outputs)?)
+    }
+}
+
+impl<R: Real> Gated<Snmu<R>> {
+    /// A gate over a NAU and an sNMU.
+    pub fn snmu(inputs: usize, outputs: usize) -> Result<Self, Error> {
+        Self::new("gated-snmu", Shape::new(inputs, outputs)?, Snmu::new(inputs, outputs)?)
+    }
+}
+
+impl<R: Real, M: Module<R>> Module<R> for Gated<M> {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    fn param_len(&self) -> usize {
+        self.starts().1 + self.shape.weights()
+    }
+
+    fn tape_len(&self, at: Layout) -> usize {
+        (4 * self.shape.outputs + self.shape.inputs) * at.lanes() + self.mul.tape_len(at)
+    }
+
+    fn init(&self, p: &mut [R], rng: &mut Rng) {
+        let (mul, gate) = self.starts();
+        self.add.init(&mut p[..mul], rng);
+        self.mul.init(&mut p[mul..gate], rng);
+        let r = xavier::<R>(self.shape);
+        p[gate..].fill_with(|| rng.uniform(-r, r));
+    }
+
+    #[inline(always)]
+    fn forward(&self, p: &[R], x: &[Lane<R>], y: &mut [Lane<R>], tape: &mut [Lane<R>], at: Layout, pass: Pass<'_>) {
+        let out = y.len();
+        let (mul, gate) = self.starts();
+        let (sum, tape) = tape.split_at_mut(out);
+        let (product, tape) = tape.split_at_mut(out);
+        let (gates, tape) = tape.split_at_mut(out);
+        let (_, inner) = tape.split_at_mut(out + x.len());
+        self.add.forward(&p[..mul], x, sum, &mut [], at, Pass::Eval);
+        self.mul.forward(&p[mul..gate], x, product, inner, at, pass);
+        linear::forward(&p[gate..], x, gates, at.lanes());
+        for k in 0..out {
+            gates[k] = gates[k].map(R::sigmoid);
+            y[k] = gates[k] * sum[k] + (Lane::splat(R::ONE) - gates[k]) * product[k];
+        }
+    }
+
+    #[inline(always)]
+    fn backward(
+        &self,
+        p: &[R],
+        x: &[Lane<R>],
+        dy: &[Lane<R>],
+        mut dx: Option<&mut [Lane<R>]>,
+        dp: &mut [R],
+        tape: &mut [Lane<R>],
+        at: Layout,
+    ) {
+        let (out, lanes) = (dy.len(), at.lanes());
+        let (mul, gate) = self.starts();
+        let (sum, tape) = tape.split_at_mut(out);
+        let (product, tape) = tape.split_at_mut(out);
+        let (gates, tape) = tape.split_at_mut(out);
+        let (slopes, tape) = tape.split_at_mut(out);
+        let (part, inner) = tape.split_at_mut(x.len());
+
+        for k in 0..out {
+            slopes[k] = dy[k] * (Lane::splat(R::ONE) - gates[k]);
+        }
+        let wanted = dx.is_some().then_some(&mut *part);
+        self.mul.backward(&p[mul..gate], x, slopes, wanted, &mut dp[mul..gate], inner, at);
+        for k in 0..out {
+            slopes[k] = dy[k] * gates[k];
+        }
+        self.add.backward(&p[..mul], x, slopes, dx.as_deref_mut(), &mut dp[..mul], &mut [], at);
+        for k in 0..out {
+            slopes[k] = dy[k] * (sum[k] - product[k]) * gates[k] * (Lane::splat(R::ONE) - gates[k]);
+        }
+        linear::weight_gradient(slopes, x, &mut dp[gate..], lanes);
+        if let Some(dx) = dx {
+            linear::input_gradient(&p[gate..], slopes, dx, lanes);
+            for (dx, &part) in dx.iter_mut().zip(&*part) {
+                *dx += part;
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn bounds(&self, index: usize) -> (R, R) {
+        let (mul, gate) = self.starts();
+        if index < mul {
+            self.add.bounds(index)
+        } else if index < gate {
+            self.mul.bounds(index - mul)
+        } else {
+            (R::of(f64::NEG_INFINITY), R::of(f64::INFINITY))
+        }
+    }
+
+    fn penalty(&self, p: &[R], strength: R, dp: &mut [R]) -> R {
+        let (mul, gate) = self.starts();
+        self.add.penalty(&p[..mul], strength, &mut dp[..mul])
+            + self.mul.penalty(&p[mul..gate], strength, &mut dp[mul..gate])
+    }
+
+    fn sparsity_error(&self, p: &[R]) -> R {
+        let (mul, gate) = self.starts();
+        let (a, m) = (self.add.sparsity_error(&p[..mul]), self.mul.sparsity_error(&p[mul..gate]));
+        if a > m || a.is_nan() { a } else { m }
+    }
+
+    fn recipe(&self) -> Recipe {
+        Recipe::sparse()
+    }
+
+    fn gold(&self, operation: Operation) -> Option<Vec<R>> {
+        let idle = |p: Option<Vec<R>>, n: usize| p.unwrap_or_else(|| vec![R::ZERO; n]);
+        let (add, mul) = (self.add.gold(operation), self.mul.gold(operation));
+        let gate = R::of(if add.is_some() { 100.0 } else { -100.0 });
+        (add.is_some() || mul.is_some()).then(|| {
+            let weights = self.shape.weights();
+            [idle(add, weights), idle(mul, self.mul.param_len()), vec![gate; weights]].concat()
+        })
+    }
+}

@@ -1,0 +1,346 @@
+//! The units, one file each, and the list of them.
+//!
+//! A [`Module`] is data plus pure functions over a flat parameter vector. It cannot be random in evaluation, because no
+//! generator is in reach there; it cannot fail, because its constructor checked everything; it does not allocate.
+
+mod fc;
+mod g_nalu;
+mod gated;
+mod inalu;
+mod linear;
+mod mlp;
+mod mul;
+mod nac;
+mod nac_add;
+mod nac_mul;
+mod nalu;
+mod nau;
+mod nmu;
+mod npu;
+mod real_npu;
+mod snmu;
+mod snmu_exp;
+mod stg_nmu;
+
+pub use fc::Fc;
+pub use gated::Gated;
+pub use inalu::Inalu;
+pub use linear::Linear;
+pub use mlp::Mlp;
+pub use mul::Mul;
+pub use nac_add::NacAdd;
+pub use nac_mul::NacMul;
+pub use nalu::Nalu;
+pub use nau::Nau;
+pub use nmu::Nmu;
+pub use npu::Npu;
+pub use snmu::Snmu;
+pub use stg_nmu::StgNmu;
+
+use crate::batch::Layout;
+use crate::lane::{self, Kernel, Lane};
+use crate::penalty::Recipe;
+use crate::rng::Rng;
+use crate::{Denoiser, Error, Noise, Operation, Real};
+use std::fmt::Debug;
+
+/// All modules. A new one is a file, its `mod` line above and its `spec` here; everything else reads this list.
+pub fn list<R: Real>() -> Vec<Spec<R>> {
+    vec![
+        nau::spec(),
+        nmu::spec(),
+        snmu::spec(),
+        snmu_exp::spec(),
+        stg_nmu::spec(),
+        nac_add::spec(),
+        nac_mul::spec(),
+        nalu::spec(),
+        g_nalu::spec(),
+        inalu::spec(),
+        npu::spec(),
+        real_npu::spec(),
+        gated::spec(),
+        gated::stochastic_spec(),
+        linear::spec(),
+        mlp::spec(),
+        fc::spec(),
+        mul::spec(),
+    ]
+}
+
+/// The module with this name.
+pub fn find<R: Real>(name: &str) -> Result<Spec<R>, Error> {
+    let names: Vec<&str> = list::<R>().iter().map(|spec| spec.name).collect();
+    list().into_iter().find(|spec| spec.name == name).ok_or_else(|| Error::unknown("module", name, &names))
+}
+
+/// What is known about a module before it has a shape.
+pub struct Spec<R: Real> {
+    /// The name on command lines and in records.
+    pub name: &'static str,
+    /// The name in figures.
+    pub label: &'static str,
+    /// Where it was published.
+    pub citation: &'static str,
+    /// Its equation.
+    pub formula: &'static str,
+    /// Its parameters and their shapes, in the order of the flat vector.
+    pub parameters: &'static str,
+    /// Where its parameters are kept.
+    pub allowed: &'static str,
+    /// The operations that it can represent: those for which [`Module::gold`] is defined.
+    pub claims: &'static [Operation],
+    /// The fields of [`Options`] that it reads.
+    pub options: &'static [&'static str],
+    /// Whether it is differentiable where an input is 0.
+    pub smooth_at_zero: bool,
+    /// The largest relative error of the gold parameters in `f32`; 0 where they are exact.
+    pub gold_error: f64,
+    /// Whether the gold parameters are right for positive inputs only.
+    pub gold_positive: bool,
+    /// Makes a module.
+    pub build: Build<R>,
+}
+
+/// Makes a module of a shape.
+pub type Build<R> = fn(Shape, &Options) -> Result<Box<dyn Dispatch<R>>, Error>;
+
+/// The settings that some modules read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Options {
+    /// sNMU: the noise on the inputs.
+    pub noise: Noise,
+    /// sNMU: the denominator.
+    pub denoiser: Denoiser,
+    /// NMU and sNMU: the box in which the weights start.
+    pub start: (f64, f64),
+    /// MLP: hidden units.
+    pub hidden: usize,
+    /// stgNMU: standard deviation of the gate noise.
+    pub sigma: f64,
+    /// stgNMU: strength of the gate penalty.
+    pub lambda: f64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            noise: Noise::default(),
+            denoiser: Denoiser::default(),
+            start: (0.25, 0.75),
+            hidden: 100,
+            sigma: 0.5,
+            lambda: 0.01,
+        }
+    }
+}
+
+/// Number of inputs and outputs of a module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Shape {
+    /// Features per row that come in.
+    pub inputs: usize,
+    /// Features per row that go out.
+    pub outputs: usize,
+}
+
+impl Shape {
+    /// A shape with at least one input and one output.
+    pub fn new(inputs: usize, outputs: usize) -> Result<Self, Error> {
+        Error::check(inputs > 0, "number of inputs", inputs as f64, "at least 1")?;
+        Error::check(outputs > 0, "number of outputs", outputs as f64, "at least 1")?;
+        Ok(Self { inputs, outputs })
+    }
+
+    /// Weights of a full matrix.
+    #[inline(always)]
+    pub fn weights(self) -> usize {
+        self.inputs * self.outputs
+    }
+}
+
+/// How a module is used in a forward pass.
+#[derive(Debug)]
+pub enum Pass<'a> {
+    /// Training: a module may be noisy with numbers from this generator.
+    Train(&'a mut Rng),
+    /// Training once more with the noise that the last [`Pass::Train`] left on the tape; for gradient checks.
+    Replay,
+    /// Evaluation: deterministic.
+    Eval,
+}
+
+impl Pass<'_> {
+    /// The same pass, to be lent to one layer after the other.
+    pub fn lend(&mut self) -> Pass<'_> {
+        match self {
+            Pass::Train(rng) => Pass::Train(rng),
+            Pass::Replay => Pass::Replay,
+            Pass::Eval => Pass::Eval,
+        }
+    }
+}
+
+/// A unit of arithmetic.
+///
+/// Tensors are feature-major lanes (see [`Layout`]). `forward` and `backward` should be `#[inline(always)]`, which lets
+/// [`Dispatch`] compile them for every instruction set.
+pub trait Module<R: Real>: Debug + Send + Sync {
+    /// The name under which the module is listed.
+    fn name(&self) -> &'static str;
+
+    /// Inputs and outputs.
+    fn shape(&self) -> Shape;
+
+    /// Length of the flat parameter vector.
+    fn param_len(&self) -> usize;
+
+    /// Lanes of scratch memory that a forward pass leaves for its backward pass. The tape starts as zeros and stays
+    /// with the module, so it may also carry what the module remembers from one pass to the next.
+    fn tape_len(&self, _at: Layout) -> usize {
+        0
+    }
+
+    /// Draws initial parameters.
+    fn init(&self, p: &mut [R], rng: &mut Rng);
+
+    /// Computes `y` from `x`.
+    fn forward(&self, p: &[R], x: &[Lane<R>], y: &mut [Lane<R>], tape: &mut [Lane<R>], at: Layout, pass: Pass<'_>);
+
+    /// Given the gradient `dy` of a loss, adds the parameters' gradient to `dp` and writes the inputs' gradient to
+    /// `dx` where it is wanted. `x` and `tape` are those of the forward pass in training.
+    fn backward(
+        &self,
+        p: &[R],
+        x: &[Lane<R>],
+        dy: &[Lane<R>],
+        dx: Option<&mut [Lane<R>]>,
+        dp: &mut [R],
+        tape: &mut [Lane<R>],
+        at: Layout,
+    );
+
+    /// The interval in which parameter `index` is kept.
+    #[inline(always)]
+    fn bounds(&self, _index: usize) -> (R, R) {
+        (R::of(f64::NEG_INFINITY), R::of(f64::INFINITY))
+    }
+
+    /// Moves every parameter into its interval, after each step of the optimiser.
+    #[inline(always)]
+    fn project(&self, p: &mut [R]) {
+        for (index, value) in p.iter_mut().enumerate() {
+            let (low, high) = self.bounds(index);
+            *value = value.at_least(low).at_most(high);
+        }
+    }
+
+    /// The module's own penalty on its parameters: returns `strength` times its value and adds `strength` times its
+    /// gradient to `dp`.
+    fn penalty(&self, _p: &[R], _strength: R, _dp: &mut [R]) -> R {
+        R::ZERO
+    }
+
+    /// How far the weights are from reading as arithmetic.
+    fn sparsity_error(&self, _p: &[R]) -> R {
+        R::ZERO
+    }
+
+    /// How the module's authors train it.
+    fn recipe(&self) -> Recipe {
+        Recipe::default()
+    }
+
+    /// Parameters that compute `operation` of the first two inputs into every output, if the module can.
+    fn gold(&self, _operation: Operation) -> Option<Vec<R>> {
+        None
+    }
+}
+
+/// A [`Module`] behind a pointer, compiled for every instruction set. Implemented for all modules.
+pub trait Dispatch<R: Real>: Module<R> {
+    /// [`Module::forward`] on the path of `at`.
+    fn run_forward(&self, p: &[R], x: &[Lane<R>], y: &mut [Lane<R>], tape: &mut [Lane<R>], at: Layout, pass: Pass<'_>);
+
+    /// [`Module::backward`] on the path of `at`.
+    fn run_backward(
+        &self,
+        p: &[R],
+        x: &[Lane<R>],
+        dy: &[Lane<R>],
+        dx: Option<&mut [Lane<R>]>,
+        dp: &mut [R],
+        tape: &mut [Lane<R>],
+        at: Layout,
+    );
+}
+
+struct Forward<'a, 'b, M: ?Sized, R>(
+    &'a M,
+    &'a [R],
+    &'a [Lane<R>],
+    &'a mut [Lane<R>],
+    &'a mut [Lane<R>],
+    Layout,
+    Pass<'b>,
+);
+
+impl<R: Real, M: Module<R>> Kernel for Forward<'_, '_, M, R> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        let Self(module, p, x, y, tape, at, pass) = self;
+        module.forward(p, x, y, tape, at, pass);
+    }
+}
+
+struct Backward<'a, M: ?Sized, R>(
+    &'a M,
+    &'a [R],
+    &'a [Lane<R>],
+    &'a [Lane<R>],
+    Option<&'a mut [Lane<R>]>,
+    &'a mut [R],
+    &'a mut [Lane<R>],
+    Layout,
+);
+
+impl<R: Real, M: Module<R>> Kernel for Backward<'_, M, R> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        let Self(module, p, x, dy, dx, dp, tape, at) = self;
+        module.backward(p, x, dy, dx, dp, tape, at);
+    }
+}
+
+impl<R: Real, M: Module<R>> Dispatch<R> for M {
+    fn run_forward(&self, p: &[R], x: &[Lane<R>], y: &mut [Lane<R>], tape: &mut [Lane<R>], at: Layout, pass: Pass<'_>) {
+        lane::run(at.path, Forward(self, p, x, y, tape, at, pass));
+    }
+
+    fn run_backward(
+        &self,
+        p: &[R],
+        x: &[Lane<R>],
+        dy: &[Lane<R>],
+        dx: Option<&mut [Lane<R>]>,
+        dp: &mut [R],
+        tape: &mut [Lane<R>],
+        at: Layout,
+    ) {
+        lane::run(at.path, Backward(self, p, x, dy, dx, dp, tape, at));
+    }
+}
+
+/// The half-width of Xavier's uniform distribution, sqrt(6 / (inputs + outputs)).
+fn xavier<R: Real>(shape: Shape) -> R {
+    R::of((6.0 / (shape.inputs + shape.outputs) as f64).sqrt())
+}
+
+/// A weight matrix with the weights or exponents of `operation` on the first two inputs and `rest` elsewhere.
+fn leading<R: Real>(shape: Shape, operation: Operation, rest: R) -> Vec<R> {
+    let (a, b) = operation.exponents();
+    let row = (0..shape.inputs).map(|i| [R::of(a), R::of(b), rest][i.min(2)]);
+    std::iter::repeat_n(row, shape.outputs).flatten().collect()
+}

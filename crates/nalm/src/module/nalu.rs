@@ -1,0 +1,194 @@
+//! NALU, the neural arithmetic logic unit (Trask et al., NeurIPS 2018): a gate between NAC+ and NAC• over one set of
+//! weights.
+//!
+//! y = g a + (1 - g) m,  a = W x,  m = exp(W ln(|x| + 1e-7)),  g = sigmoid(G x),  W = tanh(what) sigmoid(mhat)
+//!
+//! The same code with all three pre-activations multiplied by ln of the golden ratio is the G-NALU.
+
+use super::nac_mul::EPSILON;
+use super::{Module, Options, Pass, Shape, Spec, nac, xavier};
+use crate::batch::Layout;
+use crate::lane::{self, LANES, linear};
+use crate::penalty;
+use crate::rng::Rng;
+use crate::{Error, Lane, Operation, Real};
+
+/// The neural arithmetic logic unit.
+#[derive(Clone, Debug)]
+pub struct Nalu {
+    name: &'static str,
+    shape: Shape,
+    scale: f64,
+}
+
+pub(super) fn spec<R: Real>() -> Spec<R> {
+    Spec {
+        name: "nalu",
+        label: "NALU",
+        citation: "Trask et al., Neural Arithmetic Logic Units, NeurIPS 2018",
+        formula: "y = g a + (1 - g) m,  a = W x,  m = exp(W ln(|x| + 1e-7)),  g = sigmoid(G x),  W = tanh(what) sigmoid(mhat)",
+        parameters: "what, mhat, G [outputs, inputs]",
+        allowed: "unbounded; W in (-1, 1)",
+        claims: &[
+            Operation::Mul,
+            Operation::Add,
+            Operation::Sub,
+            Operation::Div,
+            Operation::Root,
+            Operation::Reciprocal,
+        ],
+        options: &[],
+        smooth_at_zero: false,
+        gold_error: 5e-6,
+        gold_positive: true,
+        build: |shape, _: &Options| Ok(Box::new(Nalu { name: "nalu", shape, scale: 1.0 })),
+    }
+}
+
+impl Nalu {
+    /// A NALU with this many inputs and outputs.
+    pub fn new(inputs: usize, outputs: usize) -> Result<Self, Error> {
+        Ok(Self::scaled("nalu", Shape::new(inputs, outputs)?, 1.0))
+    }
+
+    pub(super) fn scaled(name: &'static str, shape: Shape, scale: f64) -> Self {
+        Self { name, shape, scale }
+    }
+
+    #[inline(always)]
+    fn tape<'a, R: Real>(&self, tape: &'a mut [Lane<R>], at: Layout) -> Tape<'a, R> {
+        let out = self.shape.outputs * at.lanes();
+        let (weights, tape) = tape.split_at_mut(nac::tape_len(self.shape));
+        let (dw, tape) = tape.split_at_mut(self.shape.weights().div_ceil(LANES));
+        let (logs, tape) = tape.split_at_mut(self.shape.inputs * at.lanes());
+        let (by_log, tape) = tape.split_at_mut(self.shape.inputs * at.lanes());
+        let (sum, tape) = tape.split_at_mut(out);
+        let (product, tape) = tape.split_at_mut(out);
+        let (gate, slopes) = tape.split_at_mut(out);
+        let weights = nac::Weights::on(weights, self.shape);
+        Tape { weights, dw: &mut lane::flat_mut(dw)[..self.shape.weights()], logs, by_log, sum, product, gate, slopes }
+    }
+}
+
+/// What a forward pass leaves for its backward pass.
+struct Tape<'a, R> {
+    weights: nac::Weights<'a, R>,
+    dw: &'a mut [R],
+    logs: &'a mut [Lane<R>],
+    by_log: &'a mut [Lane<R>],
+    sum: &'a mut [Lane<R>],
+    product: &'a mut [Lane<R>],
+    gate: &'a mut [Lane<R>],
+    slopes: &'a mut [Lane<R>],
+}
+
+impl<R: Real> Module<R> for Nalu {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    fn param_len(&self) -> usize {
+        3 * self.shape.weights()
+    }
+
+    fn tape_len(&self, at: Layout) -> usize {
+        let Shape { inputs, outputs } = self.shape;
+        nac::tape_len(self.shape) + self.shape.weights().div_ceil(LANES) + (2 * inputs + 4 * outputs) * at.lanes()
+    }
+
+    fn init(&self, p: &mut [R], rng: &mut Rng) {
+        let (hidden, gate) = p.split_at_mut(2 * self.shape.weights());
+        nac::init(self.shape, hidden, rng);
+        let r = xavier::<R>(self.shape);
+        gate.fill_with(|| rng.uniform(-r, r));
+    }
+
+    #[inline(always)]
+    fn forward(&self, p: &[R], x: &[Lane<R>], y: &mut [Lane<R>], tape: &mut [Lane<R>], at: Layout, _: Pass<'_>) {
+        let scale = R::of(self.scale);
+        let (hidden, gate) = p.split_at(2 * self.shape.weights());
+        let mut tape = self.tape(tape, at);
+        tape.weights.compute(hidden, scale);
+        for (log, x) in tape.logs.iter_mut().zip(x) {
+            *log = x.map(|x| (x.abs() + R::of(EPSILON)).ln());
+        }
+        linear::forward(tape.weights.w, x, tape.sum, at.lanes());
+        linear::forward(tape.weights.w, tape.logs, tape.product, at.lanes());
+        linear::forward(gate, x, tape.gate, at.lanes());
+        for k in 0..y.len() {
+            let a = tape.sum[k];
+            let m = tape.product[k].map(R::exp);
+            let g = tape.gate[k].map(|z| (scale * z).sigmoid());
+            tape.product[k] = m;
+            tape.gate[k] = g;
+            y[k] = g * a + (Lane::splat(R::ONE) - g) * m;
+        }
+    }
+
+    #[inline(always)]
+    fn backward(
+        &self,
+        p: &[R],
+        x: &[Lane<R>],
+        dy: &[Lane<R>],
+        mut dx: Option<&mut [Lane<R>]>,
+        dp: &mut [R],
+        tape: &mut [Lane<R>],
+        at: Layout,
+    ) {
+        let lanes = at.lanes();
+        let hidden = 2 * self.shape.weights();
+        let tape = self.tape(tape, at);
+        let slopes = tape.slopes;
+        if let Some(dx) = dx.as_deref_mut() {
+            dx.fill(Lane::ZERO);
+        }
+        tape.dw.fill(R::ZERO);
+
+        for k in 0..dy.len() {
+            slopes[k] = dy[k] * tape.gate[k];
+        }
+        linear::weight_gradient(slopes, x, tape.dw, lanes);
+        if let Some(dx) = dx.as_deref_mut() {
+            linear::input_gradient(tape.weights.w, slopes, dx, lanes);
+        }
+
+        for k in 0..dy.len() {
+            slopes[k] = dy[k] * (Lane::splat(R::ONE) - tape.gate[k]) * tape.product[k];
+        }
+        linear::weight_gradient(slopes, tape.logs, tape.dw, lanes);
+        if let Some(dx) = dx.as_deref_mut() {
+            tape.by_log.fill(Lane::ZERO);
+            linear::input_gradient(tape.weights.w, slopes, tape.by_log, lanes);
+            for ((dx, &by_log), &x) in dx.iter_mut().zip(&*tape.by_log).zip(x) {
+                *dx += by_log * x.map(|x| x.sign() / (x.abs() + R::of(EPSILON)));
+            }
+        }
+        tape.weights.backward(tape.dw, &mut dp[..hidden]);
+
+        for k in 0..dy.len() {
+            let g = tape.gate[k];
+            let by_gate = g * (Lane::splat(R::ONE) - g) * R::of(self.scale);
+            slopes[k] = dy[k] * (tape.sum[k] - tape.product[k]) * by_gate;
+        }
+        linear::weight_gradient(slopes, x, &mut dp[hidden..], lanes);
+        if let Some(dx) = dx {
+            linear::input_gradient(&p[hidden..], slopes, dx, lanes);
+        }
+    }
+
+    fn sparsity_error(&self, p: &[R]) -> R {
+        penalty::sparsity_error(&nac::effective(p, self.shape.weights(), R::of(self.scale)))
+    }
+
+    fn gold(&self, operation: Operation) -> Option<Vec<R>> {
+        let mut p = nac::gold(self.shape, operation, self.scale)?;
+        let gate = if operation.is_sum() { 100.0 } else { -100.0 } / self.scale;
+        p.extend(vec![R::of(gate); self.shape.weights()]);
+        Some(p)
+    }
+}

@@ -1,0 +1,239 @@
+//! NPU, the neural power unit (Heim, Pevný and Šmídl, NeurIPS 2020): complex powers of gated inputs, real part.
+//!
+//! y_o = exp(sum_i (w_r ln r - w_i k)) cos(sum_i (w_r k + w_i ln r)),  r = g (|x| + 2^-23) + 1 - g,  k = pi g [x < 0],
+//! with the gate g clamped to [0, 1]
+//!
+//! Without the imaginary weights it is the RealNPU.
+
+use super::{Module, Options, Pass, Shape, Spec, xavier};
+use crate::batch::Layout;
+use crate::lane::{self, LANES, linear};
+use crate::penalty::{self, Penalty, Recipe, Schedule};
+use crate::rng::Rng;
+use crate::{Error, Lane, Operation, Real};
+
+/// Single precision's machine epsilon; keeps the logarithm finite.
+const EPSILON: f64 = 1.0 / 8_388_608.0;
+
+/// The neural power unit, or, without imaginary weights, the RealNPU.
+#[derive(Clone, Debug)]
+pub struct Npu {
+    shape: Shape,
+    complex: bool,
+}
+
+pub(super) fn spec<R: Real>() -> Spec<R> {
+    Spec {
+        name: "npu",
+        label: "NPU",
+        citation: "Heim, Pevný and Šmídl, Neural Power Units, NeurIPS 2020",
+        formula: "y_o = exp(sum_i (w_r ln r - w_i k)) cos(sum_i (w_r k + w_i ln r)),  r = g (|x| + 2^-23) + 1 - g,  k = pi g [x < 0]",
+        parameters: "w_r, w_i [outputs, inputs], g [inputs]",
+        allowed: "unbounded; g acts clamped to [0, 1]",
+        claims: &[Operation::Mul, Operation::Div, Operation::Square, Operation::Root, Operation::Reciprocal],
+        options: &[],
+        smooth_at_zero: false,
+        gold_error: 5e-6,
+        gold_positive: true,
+        build: |shape, _: &Options| Ok(Box::new(Npu::with(shape, true))),
+    }
+}
+
+impl Npu {
+    /// An NPU with this many inputs and outputs.
+    pub fn new(inputs: usize, outputs: usize) -> Result<Self, Error> {
+        Ok(Self::with(Shape::new(inputs, outputs)?, true))
+    }
+
+    pub(super) fn with(shape: Shape, complex: bool) -> Self {
+        Self { shape, complex }
+    }
+
+    /// Where the gates start in the parameter vector.
+    #[inline(always)]
+    fn gates(&self) -> usize {
+        self.shape.weights() * if self.complex { 2 } else { 1 }
+    }
+
+    #[inline(always)]
+    fn tape<'a, R: Real>(&self, tape: &'a mut [Lane<R>], at: Layout) -> Tape<'a, R> {
+        let (inputs, outputs) = (self.shape.inputs * at.lanes(), self.shape.outputs * at.lanes());
+        let (radius, tape) = tape.split_at_mut(inputs);
+        let (log, tape) = tape.split_at_mut(inputs);
+        let (angle, tape) = tape.split_at_mut(inputs);
+        let (by_log, tape) = tape.split_at_mut(inputs);
+        let (by_angle, tape) = tape.split_at_mut(inputs);
+        let (real, tape) = tape.split_at_mut(outputs);
+        let (imaginary, tape) = tape.split_at_mut(outputs);
+        let (scratch, negative) = tape.split_at_mut(outputs);
+        let negative = &mut lane::flat_mut(negative)[..self.shape.weights()];
+        Tape { radius, log, angle, by_log, by_angle, real, imaginary, scratch, negative }
+    }
+}
+
+/// What a forward pass leaves for its backward pass. `real` and `imaginary` hold the two parts of the exponential.
+struct Tape<'a, R> {
+    radius: &'a mut [Lane<R>],
+    log: &'a mut [Lane<R>],
+    angle: &'a mut [Lane<R>],
+    by_log: &'a mut [Lane<R>],
+    by_angle: &'a mut [Lane<R>],
+    real: &'a mut [Lane<R>],
+    imaginary: &'a mut [Lane<R>],
+    scratch: &'a mut [Lane<R>],
+    /// The imaginary weights with their sign turned.
+    negative: &'a mut [R],
+}
+
+impl<R: Real> Module<R> for Npu {
+    fn name(&self) -> &'static str {
+        if self.complex { "npu" } else { "real-npu" }
+    }
+
+    fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    fn param_len(&self) -> usize {
+        self.gates() + self.shape.inputs
+    }
+
+    fn tape_len(&self, at: Layout) -> usize {
+        (5 * self.shape.inputs + 3 * self.shape.outputs) * at.lanes() + self.shape.weights().div_ceil(LANES)
+    }
+
+    fn init(&self, p: &mut [R], rng: &mut Rng) {
+        let r = xavier::<R>(self.shape);
+        let (weights, gates) = p.split_at_mut(self.gates());
+        weights.fill(R::ZERO);
+        weights[..self.shape.weights()].fill_with(|| rng.uniform(-r, r));
+        gates.fill(R::of(0.5));
+    }
+
+    #[inline(always)]
+    fn forward(&self, p: &[R], x: &[Lane<R>], y: &mut [Lane<R>], tape: &mut [Lane<R>], at: Layout, _: Pass<'_>) {
+        let (lanes, n) = (at.lanes(), self.shape.weights());
+        let tape = self.tape(tape, at);
+        let pi = R::of(std::f64::consts::PI);
+        for (i, &g) in p[self.gates()..].iter().enumerate() {
+            let g = g.at_least(R::ZERO).at_most(R::ONE);
+            for k in i * lanes..(i + 1) * lanes {
+                tape.radius[k] = x[k].map(|x| g * (x.abs() + R::of(EPSILON)) + (R::ONE - g));
+                tape.log[k] = tape.radius[k].map(R::ln);
+                tape.angle[k] = x[k].map(|x| if x < R::ZERO { g * pi } else { R::ZERO });
+            }
+        }
+        linear::forward(&p[..n], tape.log, tape.real, lanes);
+        linear::forward(&p[..n], tape.angle, tape.imaginary, lanes);
+        if self.complex {
+            let w = &p[n..2 * n];
+            linear::forward(w, tape.angle, tape.scratch, lanes);
+            for (sum, &part) in tape.real.iter_mut().zip(&*tape.scratch) {
+                *sum = *sum - part;
+            }
+            linear::forward(w, tape.log, tape.scratch, lanes);
+            for (sum, &part) in tape.imaginary.iter_mut().zip(&*tape.scratch) {
+                *sum += part;
+            }
+        }
+        for k in 0..y.len() {
+            let size = tape.real[k].map(R::exp);
+            let mut sine = Lane::ZERO;
+            let mut cosine = Lane::ZERO;
+            for r in 0..LANES {
+                (sine[r], cosine[r]) = tape.imaginary[k][r].sin_cos();
+            }
+            tape.real[k] = size * cosine;
+            tape.imaginary[k] = size * sine;
+            y[k] = tape.real[k];
+        }
+    }
+
+    #[inline(always)]
+    fn backward(
+        &self,
+        p: &[R],
+        x: &[Lane<R>],
+        dy: &[Lane<R>],
+        dx: Option<&mut [Lane<R>]>,
+        dp: &mut [R],
+        tape: &mut [Lane<R>],
+        at: Layout,
+    ) {
+        let (lanes, n) = (at.lanes(), self.shape.weights());
+        let tape = self.tape(tape, at);
+        let pi = R::of(std::f64::consts::PI);
+        // From here on `real` and `imaginary` hold the gradient of the two exponents.
+        for k in 0..dy.len() {
+            tape.real[k] = dy[k] * tape.real[k];
+            tape.imaginary[k] = -(dy[k] * tape.imaginary[k]);
+        }
+        let (dw, dgates) = dp.split_at_mut(self.gates());
+        linear::weight_gradient(tape.real, tape.log, &mut dw[..n], lanes);
+        linear::weight_gradient(tape.imaginary, tape.angle, &mut dw[..n], lanes);
+        tape.by_log.fill(Lane::ZERO);
+        tape.by_angle.fill(Lane::ZERO);
+        linear::input_gradient(&p[..n], tape.real, tape.by_log, lanes);
+        linear::input_gradient(&p[..n], tape.imaginary, tape.by_angle, lanes);
+        if self.complex {
+            for (negative, &w) in tape.negative.iter_mut().zip(&p[n..2 * n]) {
+                *negative = -w;
+            }
+            linear::input_gradient(tape.negative, tape.real, tape.by_angle, lanes);
+            linear::input_gradient(&p[n..2 * n], tape.imaginary, tape.by_log, lanes);
+            linear::weight_gradient(tape.imaginary, tape.log, &mut dw[n..], lanes);
+            for real in tape.real.iter_mut() {
+                *real = -*real;
+            }
+            linear::weight_gradient(tape.real, tape.angle, &mut dw[n..], lanes);
+        }
+        let mut dx = dx;
+        for (i, &g) in p[self.gates()..].iter().enumerate() {
+            let open = R::ZERO <= g && g <= R::ONE;
+            let g = g.at_least(R::ZERO).at_most(R::ONE);
+            let mut sum = Lane::ZERO;
+            for k in i * lanes..(i + 1) * lanes {
+                let by_radius = tape.by_log[k] / tape.radius[k];
+                let turned = x[k].map(|x| if x < R::ZERO { pi } else { R::ZERO });
+                sum += by_radius * x[k].map(|x| x.abs() + R::of(EPSILON) - R::ONE) + tape.by_angle[k] * turned;
+                if let Some(dx) = dx.as_deref_mut() {
+                    dx[k] = by_radius * g * x[k].map(R::sign);
+                }
+            }
+            if open {
+                dgates[i] += sum.sum();
+            }
+        }
+    }
+
+    /// The sum of the absolute values of all parameters.
+    fn penalty(&self, p: &[R], strength: R, dp: &mut [R]) -> R {
+        let mut sum = R::ZERO;
+        for (dp, &p) in dp.iter_mut().zip(p) {
+            sum += p.abs();
+            *dp += strength * p.sign();
+        }
+        strength * sum
+    }
+
+    fn sparsity_error(&self, p: &[R]) -> R {
+        let n = self.shape.weights();
+        let real = penalty::sparsity_error(&p[..n]);
+        if self.complex { (real + penalty::sparsity_error(&p[n..2 * n])) * R::of(0.5) } else { real }
+    }
+
+    fn recipe(&self) -> Recipe {
+        let schedule = Schedule::Growth { every: 10_000, factor: 10.0, most: 1e-5 };
+        Recipe { learning_rate: 5e-3, penalty: Penalty { strength: 1e-7, schedule }, ..Recipe::default() }
+    }
+
+    fn gold(&self, operation: Operation) -> Option<Vec<R>> {
+        if operation.is_sum() || self.shape.inputs < 2 {
+            return None;
+        }
+        let mut p = super::leading(self.shape, operation, R::ZERO);
+        p.resize(self.gates(), R::ZERO);
+        p.extend((0..self.shape.inputs).map(|i| if i < 2 { R::ONE } else { R::ZERO }));
+        Some(p)
+    }
+}

@@ -1,0 +1,251 @@
+//! sNMU, the stochastic neural multiplication unit (Mistry, Farrahi and Hare, ICML 2022): multiplies the inputs by noise
+//! in training and divides the output by what the noise would do to a discrete solution.
+//!
+//! y_o = prod_i (n_i x_i w_oi + 1 - w_oi) / prod_i (n_i w_oi + 1 - w_oi) in training, the NMU in evaluation
+//!
+//! Per factor this is the NMU at the weight n w / (1 + (n - 1) w): the noise moves every weight at random but leaves 0
+//! and 1 where they are. Noise and denominator are taken from the lists in [`crate::noise`] and [`crate::denoiser`].
+
+use super::{Module, Options, Pass, Shape, Spec, nmu};
+use crate::batch::Layout;
+use crate::lane::add_sums;
+use crate::noise::softplus;
+use crate::penalty::{self, Recipe};
+use crate::rng::Rng;
+use crate::{Denoiser, Error, Lane, Noise, Operation, Real};
+
+/// The stochastic neural multiplication unit.
+#[derive(Clone, Debug)]
+pub struct Snmu<R> {
+    name: &'static str,
+    shape: Shape,
+    start: (R, R),
+    noise: Noise,
+    denoiser: Denoiser,
+}
+
+pub(super) fn spec<R: Real>() -> Spec<R> {
+    Spec {
+        name: "snmu",
+        label: "sNMU",
+        citation: "Mistry, Farrahi and Hare, Improving the Robustness of Neural Multiplication Units, ICML 2022",
+        formula: "y_o = prod_i (n_i x_i w_oi + 1 - w_oi) / prod_i (n_i w_oi + 1 - w_oi); the NMU in evaluation",
+        parameters: "w [outputs, inputs], rho [1] with learnable noise",
+        allowed: "w in [0, 1]",
+        claims: &[Operation::Mul],
+        options: &["noise", "denoiser", "start"],
+        smooth_at_zero: true,
+        gold_error: 0.0,
+        gold_positive: false,
+        build: |shape, options: &Options| Ok(Box::new(Snmu::from_options("snmu", shape, options.denoiser, options)?)),
+    }
+}
+
+impl<R: Real> Snmu<R> {
+    /// The paper's sNMU with noise U[1,5].
+    pub fn new(inputs: usize, outputs: usize) -> Result<Self, Error> {
+        Self::with(inputs, outputs, Noise::default(), Denoiser::default())
+    }
+
+    /// An sNMU with any noise and denoiser.
+    pub fn with(inputs: usize, outputs: usize, noise: Noise, denoiser: Denoiser) -> Result<Self, Error> {
+        let options = Options { noise, denoiser, ..Options::default() };
+        Self::from_options("snmu", Shape::new(inputs, outputs)?, denoiser, &options)
+    }
+
+    pub(super) fn from_options(
+        name: &'static str,
+        shape: Shape,
+        denoiser: Denoiser,
+        options: &Options,
+    ) -> Result<Self, Error> {
+        options.noise.check()?;
+        let start = penalty::start_box(options.start.0, options.start.1)?;
+        Ok(Self { name, shape, start, noise: options.noise, denoiser })
+    }
+
+    #[inline(always)]
+    fn tape<'a>(&self, tape: &'a mut [Lane<R>], at: Layout) -> Tape<'a, R> {
+        let (inputs, tensor) = (self.shape.inputs, self.shape.inputs * at.lanes());
+        let (noise, tape) = tape.split_at_mut(tensor);
+        let (base, tape) = tape.split_at_mut(if self.has_base() { tensor } else { 0 });
+        let (before, tape) = tape.split_at_mut(inputs);
+        let (under, tape) = tape.split_at_mut(inputs);
+        let (sums, memory) = tape.split_at_mut(inputs);
+        Tape { noise, base, before, under, sums, memory: &mut memory[0] }
+    }
+
+    /// Whether the noise needs a second tensor.
+    #[inline(always)]
+    fn has_base(&self) -> bool {
+        matches!(self.noise, Noise::Learnable { .. } | Noise::ShiftedGamma { .. })
+    }
+}
+
+/// What a forward pass leaves for its backward pass.
+struct Tape<'a, R> {
+    noise: &'a mut [Lane<R>],
+    /// The numbers in [0, 1) behind learnable noise.
+    base: &'a mut [Lane<R>],
+    /// Products of the factors before each input: of the numerator, and of the denominator.
+    before: &'a mut [Lane<R>],
+    under: &'a mut [Lane<R>],
+    sums: &'a mut [Lane<R>],
+    memory: &'a mut Lane<R>,
+}
+
+impl<R: Real> Module<R> for Snmu<R> {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    fn param_len(&self) -> usize {
+        self.shape.weights() + usize::from(self.noise.is_learnable())
+    }
+
+    fn tape_len(&self, at: Layout) -> usize {
+        let tensors = if self.has_base() { 2 } else { 1 };
+        self.shape.inputs * (tensors * at.lanes() + 3) + 1
+    }
+
+    fn init(&self, p: &mut [R], rng: &mut Rng) {
+        let (w, rho) = p.split_at_mut(self.shape.weights());
+        w.fill_with(|| rng.uniform(self.start.0, self.start.1));
+        rho.fill(R::of(self.noise.rho()));
+    }
+
+    #[inline(always)]
+    fn forward(&self, p: &[R], x: &[Lane<R>], y: &mut [Lane<R>], tape: &mut [Lane<R>], at: Layout, pass: Pass<'_>) {
+        let (lanes, inputs) = (at.lanes(), self.shape.inputs);
+        let (w, rho) = p.split_at(self.shape.weights());
+        let tape = self.tape(tape, at);
+        match pass {
+            Pass::Eval => return nmu::forward(self.shape, w, x, y, at),
+            Pass::Replay => {}
+            Pass::Train(rng) if self.noise.is_learnable() => {
+                self.noise.draw(rng, x, tape.base, tape.noise, tape.memory, at);
+            }
+            Pass::Train(rng) => self.noise.draw(rng, x, tape.noise, tape.base, tape.memory, at),
+        }
+        if let [rho] = *rho {
+            let width = softplus(rho);
+            for (n, &u) in tape.noise.iter_mut().zip(&*tape.base) {
+                *n = u * width + R::ONE;
+            }
+        }
+        for (w, y) in w.chunks_exact(inputs).zip(y.chunks_exact_mut(lanes)) {
+            for (c, y) in y.iter_mut().enumerate() {
+                let n = tape.noise[c];
+                let mut over = nmu::factor(x[c] * n, w[0]);
+                let mut under = n.map(|n| self.denoiser.factor(n, w[0]));
+                for i in 1..inputs {
+                    let n = tape.noise[i * lanes + c];
+                    over = over * nmu::factor(x[i * lanes + c] * n, w[i]);
+                    under = under * n.map(|n| self.denoiser.factor(n, w[i]));
+                }
+                // One quotient of two products: the form behind the published digits.
+                *y = over / under;
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn backward(
+        &self,
+        p: &[R],
+        x: &[Lane<R>],
+        dy: &[Lane<R>],
+        mut dx: Option<&mut [Lane<R>]>,
+        dp: &mut [R],
+        tape: &mut [Lane<R>],
+        at: Layout,
+    ) {
+        let (lanes, inputs, denoiser) = (at.lanes(), self.shape.inputs, self.denoiser);
+        let (w, rho) = p.split_at(self.shape.weights());
+        let (dw, drho) = dp.split_at_mut(self.shape.weights());
+        let tape = self.tape(tape, at);
+        let learnable = self.noise.is_learnable();
+        if let Some(dx) = dx.as_deref_mut() {
+            dx.fill(Lane::ZERO);
+        }
+        let mut by_width = Lane::ZERO;
+        for o in 0..self.shape.outputs {
+            let w = &w[o * inputs..][..inputs];
+            tape.sums.fill(Lane::ZERO);
+            for c in 0..lanes {
+                let mut over = Lane::splat(R::ONE);
+                let mut under = Lane::splat(R::ONE);
+                for i in 0..inputs {
+                    let n = tape.noise[i * lanes + c];
+                    tape.before[i] = over;
+                    tape.under[i] = under;
+                    over = over * nmu::factor(x[i * lanes + c] * n, w[i]);
+                    under = under * n.map(|n| denoiser.factor(n, w[i]));
+                }
+                let inverse = Lane::splat(R::ONE) / under;
+                let dy = dy[o * lanes + c];
+                let mut after = dy * inverse;
+                let total = over * after;
+                let mut under_after = inverse;
+                for i in (0..inputs).rev() {
+                    let k = i * lanes + c;
+                    let (x, n) = (x[k], tape.noise[k]);
+                    let slope = tape.before[i] * after;
+                    let noisy = x * n;
+                    if denoiser == Denoiser::Paper {
+                        // 1 / (n w + 1 - w), by multiplying with the other factors of the denominator.
+                        let own = tape.under[i] * under_after;
+                        let common = slope * own * (x - R::ONE);
+                        tape.sums[i] += common * n;
+                        if learnable {
+                            by_width += common * (w[i] * (R::ONE - w[i])) * tape.base[k];
+                        }
+                        under_after = under_after * n.map(|n| denoiser.factor(n, w[i]));
+                    } else {
+                        let by_w = n.map(|n| denoiser.log_slopes(n, w[i]).0);
+                        tape.sums[i] += slope * (noisy - R::ONE) - total * by_w;
+                        if learnable {
+                            let by_n = n.map(|n| denoiser.log_slopes(n, w[i]).1);
+                            by_width += (slope * x * w[i] - total * by_n) * tape.base[k];
+                        }
+                    }
+                    if let Some(dx) = dx.as_deref_mut() {
+                        dx[k] += slope * n * w[i];
+                    }
+                    after = after * nmu::factor(noisy, w[i]);
+                }
+            }
+            add_sums(tape.sums, &mut dw[o * inputs..]);
+        }
+        if let ([rho], [drho]) = (rho, drho) {
+            *drho += by_width.sum() * rho.sigmoid();
+        }
+    }
+
+    #[inline(always)]
+    fn bounds(&self, index: usize) -> (R, R) {
+        if index < self.shape.weights() { (R::ZERO, R::ONE) } else { (R::of(f64::NEG_INFINITY), R::of(f64::INFINITY)) }
+    }
+
+    fn penalty(&self, p: &[R], strength: R, dp: &mut [R]) -> R {
+        penalty::sparsity(&p[..self.shape.weights()], false, strength, dp)
+    }
+
+    fn sparsity_error(&self, p: &[R]) -> R {
+        penalty::sparsity_error(&p[..self.shape.weights()])
+    }
+
+    fn recipe(&self) -> Recipe {
+        Recipe::sparse()
+    }
+
+    fn gold(&self, operation: Operation) -> Option<Vec<R>> {
+        let mut p = nmu::gold(self.shape, operation)?;
+        p.resize(self.param_len(), R::of(self.noise.rho()));
+        Some(p)
+    }
+}

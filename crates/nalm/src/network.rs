@@ -1,0 +1,208 @@
+//! A stack of modules over one flat parameter vector.
+
+use crate::batch::{self, Layout};
+use crate::lane::Lane;
+use crate::module::{Dispatch, Module, Pass, Shape};
+use crate::penalty::Penalty;
+use crate::rng::Rng;
+use crate::{Error, Real};
+
+/// Modules, each of which feeds the next.
+///
+/// ```
+/// use nalm::{Nau, Network, Nmu, Error};
+///
+/// // (sum of some inputs) times (sum of others)
+/// let network: Network<f32> = Network::new(vec![Box::new(Nau::new(4, 2)?), Box::new(Nmu::new(2, 1)?)])?;
+/// assert_eq!(network.param_len(), 4 * 2 + 2);
+/// let y = network.predict(&[1., 1., 0., 0., 0., 0., 1., 1., /* NMU: */ 1., 1.], &[1., 2., 3., 4.])?;
+/// assert_eq!(y, [21.0]); // (1 + 2) * (3 + 4)
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Network<R: Real> {
+    layers: Vec<Box<dyn Dispatch<R>>>,
+    /// Where each layer's parameters start, and where the last one's end.
+    starts: Vec<usize>,
+}
+
+impl<R: Real> Network<R> {
+    /// A stack whose neighbouring shapes fit.
+    pub fn new(layers: Vec<Box<dyn Dispatch<R>>>) -> Result<Self, Error> {
+        Error::check(!layers.is_empty(), "number of layers", 0.0, "at least 1")?;
+        for (k, pair) in layers.windows(2).enumerate() {
+            let (out, into) = (pair[0].shape().outputs, pair[1].shape().inputs);
+            if out != into {
+                let what = format!("outputs of layer {k} ({}) and inputs of layer {}", pair[0].name(), k + 1);
+                return Err(Error::Shape { what, got: out, want: into });
+            }
+        }
+        let mut starts = vec![0];
+        for layer in &layers {
+            starts.push(starts[starts.len() - 1] + layer.param_len());
+        }
+        Ok(Self { layers, starts })
+    }
+
+    /// A stack of one.
+    pub fn single(module: impl Module<R> + 'static) -> Self {
+        Self::new(vec![Box::new(module)]).expect("one layer always fits")
+    }
+
+    /// The layers, first to last.
+    pub fn layers(&self) -> &[Box<dyn Dispatch<R>>] {
+        &self.layers
+    }
+
+    /// Inputs of the first layer and outputs of the last.
+    pub fn shape(&self) -> Shape {
+        let last = &self.layers[self.layers.len() - 1];
+        Shape { inputs: self.layers[0].shape().inputs, outputs: last.shape().outputs }
+    }
+
+    /// Length of the flat parameter vector.
+    pub fn param_len(&self) -> usize {
+        self.starts[self.layers.len()]
+    }
+
+    /// Layer `index`'s part of a flat vector.
+    pub fn layer_params<'a>(&self, p: &'a [R], index: usize) -> &'a [R] {
+        &p[self.starts[index]..self.starts[index + 1]]
+    }
+
+    /// The names of the layers, joined by dashes: `nau-nmu`.
+    pub fn name(&self) -> String {
+        self.layers.iter().map(|layer| layer.name()).collect::<Vec<_>>().join("-")
+    }
+
+    /// Draws initial parameters, layer by layer.
+    pub fn init(&self, p: &mut [R], rng: &mut Rng) {
+        for (k, layer) in self.layers.iter().enumerate() {
+            layer.init(&mut p[self.starts[k]..self.starts[k + 1]], rng);
+        }
+    }
+
+    /// The memory that passes over batches of this layout need. It is allocated once.
+    pub fn workspace(&self, at: Layout) -> Workspace<R> {
+        let room = |n| vec![Lane::ZERO; n];
+        let outputs: Vec<_> = self.layers.iter().map(|l| room(l.shape().outputs * at.lanes())).collect();
+        Workspace {
+            slopes: outputs.clone(),
+            outputs,
+            tapes: self.layers.iter().map(|layer| room(layer.tape_len(at))).collect(),
+            at,
+        }
+    }
+
+    /// Computes the outputs for `x`; they stay in the workspace.
+    pub fn forward<'w>(&self, p: &[R], x: &[Lane<R>], work: &'w mut Workspace<R>, mut pass: Pass<'_>) -> &'w [Lane<R>] {
+        let Workspace { outputs, tapes, at, .. } = work;
+        for (k, layer) in self.layers.iter().enumerate() {
+            let (done, rest) = outputs.split_at_mut(k);
+            let x = done.last().map_or(x, |y| y.as_slice());
+            let p = &p[self.starts[k]..self.starts[k + 1]];
+            layer.run_forward(p, x, &mut rest[0], &mut tapes[k], *at, pass.lend());
+        }
+        work.output()
+    }
+
+    /// Adds to `dp` the gradient of a loss whose gradient with respect to the outputs is in [`Workspace::output_slope`],
+    /// and writes the inputs' gradient to `dx` where it is wanted.
+    pub fn backward(
+        &self,
+        p: &[R],
+        x: &[Lane<R>],
+        work: &mut Workspace<R>,
+        mut dx: Option<&mut [Lane<R>]>,
+        dp: &mut [R],
+    ) {
+        let Workspace { outputs, slopes, tapes, at } = work;
+        for (k, layer) in self.layers.iter().enumerate().rev() {
+            let x = if k == 0 { x } else { &outputs[k - 1] };
+            let (below, own) = slopes.split_at_mut(k);
+            let dx = if k == 0 { dx.as_deref_mut() } else { below.last_mut().map(Vec::as_mut_slice) };
+            let range = self.starts[k]..self.starts[k + 1];
+            layer.run_backward(&p[range.clone()], x, &own[0], dx, &mut dp[range], &mut tapes[k], *at);
+        }
+    }
+
+    /// Moves every parameter into its box.
+    pub fn project(&self, p: &mut [R]) {
+        for (k, layer) in self.layers.iter().enumerate() {
+            layer.project(&mut p[self.starts[k]..self.starts[k + 1]]);
+        }
+    }
+
+    /// Adds every layer's penalty gradient to `dp` and returns the sum of the penalties at this step.
+    pub fn penalty(&self, p: &[R], penalties: &[Penalty], step: u64, validation: f64, dp: &mut [R]) -> R {
+        let mut total = R::ZERO;
+        for ((k, layer), penalty) in self.layers.iter().enumerate().zip(penalties) {
+            let strength = penalty.at(step, validation);
+            if strength > 0.0 {
+                let range = self.starts[k]..self.starts[k + 1];
+                total += layer.penalty(&p[range.clone()], R::of(strength), &mut dp[range]);
+            }
+        }
+        total
+    }
+
+    /// The largest sparsity error of any layer.
+    pub fn sparsity_error(&self, p: &[R]) -> R {
+        self.layers.iter().enumerate().fold(R::ZERO, |worst, (k, layer)| {
+            let error = layer.sparsity_error(self.layer_params(p, k));
+            if error > worst || error.is_nan() { error } else { worst }
+        })
+    }
+
+    /// Evaluates row-major inputs and returns row-major outputs.
+    pub fn predict(&self, p: &[R], rows: &[R]) -> Result<Vec<R>, Error> {
+        let Shape { inputs, .. } = self.shape();
+        if p.len() != self.param_len() {
+            let what = format!("parameters of {}", self.name());
+            return Err(Error::Shape { what, got: p.len(), want: self.param_len() });
+        }
+        if !rows.len().is_multiple_of(inputs) {
+            let what = format!("numbers per row for {} inputs", inputs);
+            return Err(Error::Shape { what, got: rows.len() % inputs, want: inputs });
+        }
+        if rows.is_empty() {
+            return Ok(Vec::new());
+        }
+        let at = Layout::new(rows.len() / inputs)?;
+        let mut work = self.workspace(at);
+        Ok(batch::from_lanes(self.forward(p, &batch::to_lanes(rows, at), &mut work, Pass::Eval), at))
+    }
+}
+
+/// Outputs, gradients and tapes of every layer for one layout.
+#[derive(Clone, Debug)]
+pub struct Workspace<R> {
+    outputs: Vec<Vec<Lane<R>>>,
+    slopes: Vec<Vec<Lane<R>>>,
+    tapes: Vec<Vec<Lane<R>>>,
+    at: Layout,
+}
+
+impl<R: Real> Workspace<R> {
+    /// The layout that the workspace was made for.
+    pub fn layout(&self) -> Layout {
+        self.at
+    }
+
+    /// The outputs of the last forward pass.
+    pub fn output(&self) -> &[Lane<R>] {
+        &self.outputs[self.outputs.len() - 1]
+    }
+
+    /// The gradient with respect to the outputs, to be written before a backward pass.
+    pub fn output_slope(&mut self) -> &mut [Lane<R>] {
+        let last = self.slopes.len() - 1;
+        &mut self.slopes[last]
+    }
+
+    /// The outputs and the place for their gradient.
+    pub fn output_and_slope(&mut self) -> (&[Lane<R>], &mut [Lane<R>]) {
+        let last = self.slopes.len() - 1;
+        (&self.outputs[last], &mut self.slopes[last])
+    }
+}

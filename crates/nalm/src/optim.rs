@@ -1,0 +1,176 @@
+//! Optimisers over a flat parameter vector.
+
+use crate::lane::{self, Kernel, Path};
+use crate::{Error, Real};
+
+/// An optimiser and its settings.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Optimiser {
+    /// Adam (Kingma and Ba 2015) in the order of operations of PyTorch 1.5.
+    Adam {
+        /// Step size.
+        learning_rate: f64,
+        /// Decay of the mean gradient.
+        beta1: f64,
+        /// Decay of the mean squared gradient.
+        beta2: f64,
+        /// Added to the denominator.
+        epsilon: f64,
+    },
+    /// Stochastic gradient descent with PyTorch's momentum: b <- momentum b + g, p <- p - learning_rate b.
+    Sgd {
+        /// Step size.
+        learning_rate: f64,
+        /// Share of the last update that is kept.
+        momentum: f64,
+    },
+}
+
+impl Optimiser {
+    /// Adam with its usual settings.
+    pub fn adam(learning_rate: f64) -> Self {
+        Optimiser::Adam { learning_rate, beta1: 0.9, beta2: 0.999, epsilon: 1e-8 }
+    }
+
+    /// Checks that the numbers make sense.
+    pub fn check(&self) -> Result<(), Error> {
+        let rate = |x: f64| Error::check(x > 0.0 && x.is_finite(), "learning rate", x, "positive and finite");
+        let share = |what, x: f64| Error::check((0.0..1.0).contains(&x), what, x, "in [0, 1)");
+        match *self {
+            Optimiser::Adam { learning_rate, beta1, beta2, epsilon } => {
+                rate(learning_rate)?;
+                share("Adam's beta1", beta1)?;
+                share("Adam's beta2", beta2)?;
+                Error::check(epsilon >= 0.0 && epsilon.is_finite(), "Adam's epsilon", epsilon, "at least 0")
+            }
+            Optimiser::Sgd { learning_rate, momentum } => {
+                rate(learning_rate)?;
+                share("momentum", momentum)
+            }
+        }
+    }
+}
+
+/// An optimiser at work: its settings and its memory.
+#[derive(Clone, Debug)]
+pub struct Optimisation<R> {
+    optimiser: Optimiser,
+    mean: Vec<R>,
+    square: Vec<R>,
+    /// beta1 and beta2 to the number of steps done.
+    powers: (f64, f64),
+    path: Path,
+}
+
+impl<R: Real> Optimisation<R> {
+    /// Starts optimising a vector of `len` parameters.
+    pub fn new(optimiser: Optimiser, len: usize, path: Path) -> Result<Self, Error> {
+        optimiser.check()?;
+        let square = if matches!(optimiser, Optimiser::Adam { .. }) { len } else { 0 };
+        Ok(Self { optimiser, mean: vec![R::ZERO; len], square: vec![R::ZERO; square], powers: (1.0, 1.0), path })
+    }
+
+    /// Moves the parameters along the gradient.
+    pub fn step(&mut self, p: &mut [R], gradient: &[R]) {
+        let mean = &mut self.mean;
+        match self.optimiser {
+            Optimiser::Adam { learning_rate, beta1, beta2, epsilon } => {
+                self.powers = (self.powers.0 * beta1, self.powers.1 * beta2);
+                let adam = Adam {
+                    beta1: R::of(beta1),
+                    rest1: R::of(1.0 - beta1),
+                    beta2: R::of(beta2),
+                    rest2: R::of(1.0 - beta2),
+                    epsilon: R::of(epsilon),
+                    rate: R::of(-(learning_rate / (1.0 - self.powers.0))),
+                    correction: R::of((1.0 - self.powers.1).sqrt()),
+                    p,
+                    gradient,
+                    mean,
+                    square: &mut self.square,
+                };
+                lane::run(self.path, adam);
+            }
+            Optimiser::Sgd { learning_rate, momentum } => {
+                let (rate, momentum) = (R::of(learning_rate), R::of(momentum));
+                for ((p, &g), mean) in p.iter_mut().zip(gradient).zip(mean) {
+                    *mean = momentum * *mean + g;
+                    *p -= rate * *mean;
+                }
+            }
+        }
+    }
+}
+
+struct Adam<'a, R> {
+    beta1: R,
+    rest1: R,
+    beta2: R,
+    rest2: R,
+    epsilon: R,
+    rate: R,
+    correction: R,
+    p: &'a mut [R],
+    gradient: &'a [R],
+    mean: &'a mut [R],
+    square: &'a mut [R],
+}
+
+impl<R: Real> Kernel for Adam<'_, R> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        let n = self.p.len();
+        let (p, g) = (&mut self.p[..n], &self.gradient[..n]);
+        let (mean, square) = (&mut self.mean[..n], &mut self.square[..n]);
+        for k in 0..n {
+            mean[k] = mean[k] * self.beta1 + self.rest1 * g[k];
+            square[k] = square[k] * self.beta2 + self.rest2 * g[k] * g[k];
+            let denominator = square[k].sqrt() / self.correction + self.epsilon;
+            p[k] += self.rate * mean[k] / denominator;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn three_steps(optimiser: Optimiser) -> [f64; 2] {
+        let mut p = [1.0, -2.0];
+        let mut optimisation = Optimisation::new(optimiser, 2, Path::best()).unwrap();
+        for _ in 0..3 {
+            let gradient = [2.0 * p[0], 6.0 * p[1]];
+            optimisation.step(&mut p, &gradient);
+        }
+        p
+    }
+
+    /// torch.optim.Adam([1., -2.], lr=0.1) on p0^2 + 3 p1^2, float64.
+    #[test]
+    fn adam_takes_pytorchs_steps() {
+        let p = three_steps(Optimiser::adam(0.1));
+        assert!((p[0] - 0.701_586_272_946_030_2).abs() < 1e-12, "{p:?}");
+        assert!((p[1] + 1.700_623_391_536_032_5).abs() < 1e-12, "{p:?}");
+    }
+
+    /// torch.optim.SGD([1., -2.], lr=0.1, momentum=0.9) on p0^2 + 3 p1^2, float64.
+    #[test]
+    fn sgd_takes_pytorchs_steps() {
+        let p = three_steps(Optimiser::Sgd { learning_rate: 0.1, momentum: 0.9 });
+        assert!((p[0] - 0.062).abs() < 1e-12 && (p[1] - 1.708).abs() < 1e-12, "{p:?}");
+    }
+
+    #[test]
+    fn bad_settings_are_named() {
+        for (optimiser, hint) in [
+            (Optimiser::adam(f64::NAN), "learning rate is NaN"),
+            (Optimiser::adam(-1.0), "learning rate is -1"),
+            (Optimiser::Sgd { learning_rate: 0.1, momentum: 1.0 }, "momentum is 1"),
+            (Optimiser::Adam { learning_rate: 1.0, beta1: 2.0, beta2: 0.9, epsilon: 0.0 }, "beta1 is 2"),
+        ] {
+            let message = optimiser.check().unwrap_err().to_string();
+            assert!(message.contains(hint), "{message}");
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Penalties that pull weights to arithmetic, their schedules, and the recipe a module's authors train it with.
+
+use crate::{Error, Real};
+
+/// How strong a penalty is at a training step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Schedule {
+    /// Always at full strength.
+    Constant,
+    /// 0 until `start`, then linear up to full strength at `end`.
+    Ramp {
+        /// Last step without penalty.
+        start: u64,
+        /// First step at full strength.
+        end: u64,
+    },
+    /// Starts at full strength and is multiplied by `factor` at every positive multiple of `every`, up to `most`.
+    Growth {
+        /// Steps between two multiplications.
+        every: u64,
+        /// The multiplier.
+        factor: f64,
+        /// The largest strength.
+        most: f64,
+    },
+    /// At full strength after step `after`, as long as the last logged validation error is below `validation_below`.
+    Delayed {
+        /// Last step without penalty.
+        after: u64,
+        /// The validation error at which the penalty pauses.
+        validation_below: f64,
+    },
+}
+
+/// The strength and schedule of a module's own penalty.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Penalty {
+    /// The factor at full strength; 0 for no penalty.
+    pub strength: f64,
+    /// When it acts.
+    pub schedule: Schedule,
+}
+
+impl Penalty {
+    /// No penalty.
+    pub const NONE: Penalty = Penalty { strength: 0.0, schedule: Schedule::Constant };
+
+    /// The factor at `step`, given the last logged validation error.
+    pub fn at(&self, step: u64, validation: f64) -> f64 {
+        let Penalty { strength, schedule } = *self;
+        match schedule {
+            Schedule::Constant => strength,
+            Schedule::Ramp { start, end } => {
+                let done = (step as f64 - start as f64) / (end as f64 - start as f64);
+                strength * done.clamp(0.0, 1.0)
+            }
+            Schedule::Growth { every, factor, most } => {
+                let growths = (step / every).min(64);
+                (0..growths).fold(strength, |now, _| (now * factor).min(most))
+            }
+            Schedule::Delayed { after, validation_below } => {
+                if step > after && validation < validation_below {
+                    strength
+                } else {
+                    0.0
+                }
+            }
+        }
+    }
+
+    /// Checks that the numbers make sense.
+    pub fn check(&self) -> Result<(), Error> {
+        let strength = self.strength;
+        Error::check(strength.is_finite() && strength >= 0.0, "penalty strength", strength, "finite and at least 0")?;
+        match self.schedule {
+            Schedule::Constant => Ok(()),
+            Schedule::Ramp { start, end } => {
+                Error::check(end > start, "end of the penalty ramp", end as f64, "later than its start")
+            }
+            Schedule::Growth { every, factor, .. } => {
+                Error::check(every > 0, "steps between penalty growths", 0.0, "at least 1")?;
+                Error::check(factor > 1.0 && factor.is_finite(), "penalty growth factor", factor, "above 1")
+            }
+            Schedule::Delayed { validation_below, .. } => {
+                Error::check(!validation_below.is_nan(), "validation bound", validation_below, "a number")
+            }
+        }
+    }
+}
+
+/// Redraws all parameters when training is stuck (the rule of the iNALU).
+///
+/// At every step the last logged validation error is appended to a list. At positive multiples of `every`, once the list
+/// is longer than `patience`: if the mean of its first half is at most the mean plus the standard deviation of its second
+/// half, and the latter mean is above `error_above`, parameters are drawn anew and the list is cleared.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reinit {
+    /// Steps between two checks.
+    pub every: u64,
+    /// Least number of stored errors.
+    pub patience: u64,
+    /// Errors up to this are good enough to go on.
+    pub error_above: f64,
+}
+
+/// How a module's authors train it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Recipe {
+    /// Adam's learning rate.
+    pub learning_rate: f64,
+    /// The module's own penalty.
+    pub penalty: Penalty,
+    /// Element-wise bound on the gradient.
+    pub clip: Option<f64>,
+    /// When to start over.
+    pub reinit: Option<Reinit>,
+}
+
+impl Default for Recipe {
+    fn default() -> Self {
+        Self { learning_rate: 1e-3, penalty: Penalty::NONE, clip: None, reinit: None }
+    }
+}
+
+impl Recipe {
+    /// The recipe of NAU and NMU: a sparsity penalty of strength 10 that sets in after 20,000 steps.
+    pub fn sparse() -> Self {
+        let schedule = Schedule::Ramp { start: 20_000, end: 35_000 };
+        Self { penalty: Penalty { strength: 10.0, schedule }, ..Self::default() }
+    }
+}
+
+/// The distance of a weight from {-1, 0, 1}.
+#[inline(always)]
+pub(crate) fn distance<R: Real>(w: R) -> R {
+    let off = (R::ONE - w.abs()).abs();
+    w.abs().at_most(off)
+}
+
+/// The largest distance of any weight from {-1, 0, 1}.
+pub(crate) fn sparsity_error<R: Real>(weights: &[R]) -> R {
+    weights.iter().fold(R::ZERO, |worst, &w| {
+        let d = distance(w);
+        if d > worst || d.is_nan() { d } else { worst }
+    })
+}
+
+/// The mean over the weights of min(|w|, |1 - w|), or of min(|w|, |1 - |w||) if `signed`, and its gradient.
+#[inline(always)]
+pub(crate) fn sparsity<R: Real>(weights: &[R], signed: bool, strength: R, dp: &mut [R]) -> R {
+    let share = strength / R::of(weights.len() as f64);
+    let mut sum = R::ZERO;
+    for (dp, &w) in dp.iter_mut().zip(weights) {
+        let (size, sign) = if signed { (w.abs(), w.sign()) } else { (w, R::ONE) };
+        let (low, high) = (w.abs(), (R::ONE - size).abs());
+        if low < high {
+            sum += low;
+            *dp += share * w.sign();
+        } else {
+            sum += high;
+            if low > high {
+                *dp -= share * sign * (R::ONE - size).sign();
+            }
+        }
+    }
+    share * sum
+}
+
+/// Checks the box in which the weights of a multiplication unit start.
+pub(crate) fn start_box<R: Real>(low: f64, high: f64) -> Result<(R, R), Error> {
+    Error::check((0.0..=1.0).contains(&low), "lower end of the initial box", low, "in [0, 1]")?;
+    Error::check((low..=1.0).contains(&high), "upper end of the initial box", high, "between the lower end and 1")?;
+    Ok((R::of(low), R::of(high)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ramp_is_flat_then_linear_then_flat() {
+        let p = Penalty { strength: 10.0, schedule: Schedule::Ramp { start: 20_000, end: 35_000 } };
+        assert_eq!([0, 20_000, 27_500, 35_000, 99_999].map(|i| p.at(i, 0.0)), [0.0, 0.0, 5.0, 10.0, 10.0]);
+    }
+
+    #[test]
+    fn the_npu_penalty_grows_tenfold_twice() {
+        let p = Penalty { strength: 1e-7, schedule: Schedule::Growth { every: 10_000, factor: 10.0, most: 1e-5 } };
+        for (step, want) in [(0, 1e-7), (9_999, 1e-7), (10_000, 1e-6), (20_000, 1e-5), (49_999, 1e-5)] {
+            assert!((p.at(step, 0.0) / want - 1.0).abs() < 1e-12, "{step}");
+        }
+    }
+
+    #[test]
+    fn the_delayed_penalty_waits_for_a_small_error() {
+        let p = Penalty { strength: 0.05, schedule: Schedule::Delayed { after: 10_000, validation_below: 1.0 } };
+        assert_eq!(p.at(10_000, 0.1), 0.0);
+        assert_eq!(p.at(10_001, 0.1), 0.05);
+        assert_eq!(p.at(10_001, 1.0), 0.0);
+        assert_eq!(p.at(10_001, f64::NAN), 0.0);
+    }
+
+    #[test]
+    fn sparsity_gradients_have_the_published_signs() {
+        let cases = [(0.3, 1.0), (0.7, -1.0), (0.5, 0.0), (0.0, 0.0), (1.0, 0.0)];
+        for (w, slope) in cases {
+            let mut dp = [0.0];
+            sparsity(&[w], false, 1.0, &mut dp);
+            assert_eq!(dp, [slope], "unsigned {w}");
+            let mut dp = [0.0];
+            sparsity(&[-w], true, 1.0, &mut dp);
+            assert_eq!(dp[0], -slope, "signed {}", -w);
+        }
+        assert_eq!(sparsity_error(&[0.25, -0.9, 1.0]), 0.25);
+        assert!(sparsity_error(&[0.1f64, f64::NAN]).is_nan());
+    }
+}

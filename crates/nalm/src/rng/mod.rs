@@ -1,0 +1,217 @@
+//! Random numbers, always an argument, never a global.
+//!
+//! [`Stream::Fast`] opens lane-parallel streams keyed by task, range, seed and purpose. [`Stream::Reference`] opens the
+//! streams of the published experiments: NumPy's for data, PyTorch's for initial weights and noise.
+
+pub mod fast;
+pub mod mt19937;
+mod torch;
+
+pub use fast::Fast;
+pub use mt19937::Mt19937;
+pub use torch::Torch;
+
+use crate::batch::Layout;
+use crate::lane::{self, Kernel, LANES, Lane};
+use crate::{Error, Real};
+use std::fmt::{self, Display};
+use std::str::FromStr;
+
+/// Which family of streams an experiment draws from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Stream {
+    /// Lane-parallel xoshiro128+, the default.
+    #[default]
+    Fast,
+    /// Bit-compatible with the published experiments.
+    Reference,
+}
+
+impl Display for Stream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Stream::Fast => "fast",
+            Stream::Reference => "reference",
+        })
+    }
+}
+
+impl FromStr for Stream {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<Self, Error> {
+        match text {
+            "fast" => Ok(Stream::Fast),
+            "reference" => Ok(Stream::Reference),
+            _ => Err(Error::unknown("stream", text, &["fast", "reference"])),
+        }
+    }
+}
+
+/// What a stream is used for. Streams of different purposes never share numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Purpose {
+    /// Which inputs matter.
+    Subset,
+    /// Training batches.
+    Data,
+    /// The validation set.
+    Validation,
+    /// The test set.
+    Test,
+    /// Initial weights.
+    Init,
+    /// Noise inside a module or on its gradient.
+    Noise,
+    /// Simulated thresholds.
+    Threshold,
+}
+
+impl Purpose {
+    fn name(self) -> &'static str {
+        match self {
+            Purpose::Subset => "subset",
+            Purpose::Data => "data",
+            Purpose::Validation => "validation",
+            Purpose::Test => "test",
+            Purpose::Init => "init",
+            Purpose::Noise => "noise",
+            Purpose::Threshold => "threshold",
+        }
+    }
+}
+
+/// A generator that is handed to whatever needs randomness.
+#[derive(Clone, Debug)]
+pub enum Rng {
+    /// See [`Fast`].
+    Fast(Fast),
+    /// See [`Torch`].
+    Torch(Torch),
+}
+
+impl Rng {
+    /// Opens the fast stream of `purpose` under a key that names task, range and seed.
+    pub fn fast(key: &str, purpose: Purpose) -> Self {
+        Rng::Fast(Fast::new(&format!("nalm 1|{key}|{}", purpose.name())))
+    }
+
+    /// Opens PyTorch's CPU stream with this seed.
+    pub fn torch(seed: u32) -> Self {
+        Rng::Torch(Torch::new(seed))
+    }
+
+    /// The generator for initial weights. Reference streams draw the weights and the noise from one generator.
+    pub fn init(stream: Stream, key: &str, seed: u64) -> Self {
+        match stream {
+            Stream::Fast => Rng::fast(key, Purpose::Init),
+            Stream::Reference => Rng::torch(seed as u32),
+        }
+    }
+
+    /// The generator for noise, given the one that drew the initial weights.
+    pub fn noise_after(self, key: &str) -> Self {
+        match self {
+            Rng::Fast(_) => Rng::fast(key, Purpose::Noise),
+            Rng::Torch(_) => self,
+        }
+    }
+
+    /// One number, uniform on [low, high).
+    pub fn uniform<R: Real>(&mut self, low: R, high: R) -> R {
+        match self {
+            Rng::Fast(fast) => {
+                let first = fast.word();
+                let second = if R::WORDS == 2 { fast.word() } else { first };
+                R::unit(first, second) * (high - low) + low
+            }
+            Rng::Torch(torch) => torch.uniform(low, high),
+        }
+    }
+
+    /// One standard normal number.
+    pub fn normal<R: Real>(&mut self) -> R {
+        match self {
+            Rng::Fast(fast) => {
+                let u = f64::unit(fast.word(), fast.word());
+                let v = f64::unit(fast.word(), fast.word());
+                R::of((-2.0 * libm::log(1.0 - u)).sqrt() * libm::cos(std::f64::consts::TAU * v))
+            }
+            Rng::Torch(torch) => R::of(torch.normal()),
+        }
+    }
+
+    /// Uniform numbers on [low, high) for every feature of every row. Reference streams draw row by row.
+    #[inline(always)]
+    pub fn fill_uniform<R: Real>(&mut self, low: R, high: R, out: &mut [Lane<R>], at: Layout) {
+        match self {
+            Rng::Fast(fast) => {
+                let scale = (high - low) * R::STEP;
+                fast.fill(out, |count| count * scale + low);
+            }
+            Rng::Torch(torch) => torch.fill_uniform(low, high, out, at),
+        }
+    }
+
+    /// Standard normal numbers, for one value per parameter. Not part of any published stream.
+    pub fn fill_normal<R: Real>(&mut self, out: &mut [R], path: lane::Path) {
+        match self {
+            Rng::Fast(fast) => lane::run(path, Normals { fast, out }),
+            Rng::Torch(torch) => out.iter_mut().for_each(|z| *z = R::of(torch.normal())),
+        }
+    }
+}
+
+struct Normals<'a, R> {
+    fast: &'a mut Fast,
+    out: &'a mut [R],
+}
+
+impl<R: Real> Kernel for Normals<'_, R> {
+    type Output = ();
+
+    /// Box and Muller, thirty-two at a time.
+    #[inline(always)]
+    fn run(self) {
+        for chunk in self.out.chunks_mut(2 * LANES) {
+            let mut u = [Lane::ZERO; 2];
+            self.fast.fill(&mut u, |count| count * R::STEP);
+            let mut z = [Lane::ZERO; 2];
+            for k in 0..LANES {
+                let radius = (R::of(-2.0) * (R::ONE - u[0][k]).ln()).sqrt();
+                let (sine, cosine) = (R::of(std::f64::consts::TAU) * u[1][k]).sin_cos();
+                z[0][k] = radius * cosine;
+                z[1][k] = radius * sine;
+            }
+            for (out, z) in chunk.iter_mut().zip(z.iter().flat_map(|lane| lane.0)) {
+                *out = z;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn normals_have_the_moments_of_normals() {
+        for mut rng in [Rng::fast("normals", Purpose::Noise), Rng::torch(5)] {
+            let mut z = vec![0f64; 200_000];
+            rng.fill_normal(&mut z, lane::Path::best());
+            let n = z.len() as f64;
+            let moment = |k: i32| z.iter().map(|v| v.powi(k)).sum::<f64>() / n;
+            assert!(moment(1).abs() < 5.0 / n.sqrt());
+            assert!((moment(2) - 1.0).abs() < 5.0 * (2.0 / n).sqrt());
+            assert!((moment(4) - 3.0).abs() < 5.0 * (96.0 / n).sqrt());
+        }
+    }
+
+    #[test]
+    fn purposes_and_keys_open_different_streams() {
+        let first = |key: &str, purpose| Rng::fast(key, purpose).uniform(0f64, 1.0).to_bits();
+        let a = first("x", Purpose::Data);
+        assert_ne!(a, first("x", Purpose::Noise));
+        assert_ne!(a, first("y", Purpose::Data));
+        assert_eq!(a, first("x", Purpose::Data));
+    }
+}

@@ -1,0 +1,56 @@
+//! PyTorch's CPU generator as of version 1.5: how it turns Mersenne-twister words into floats.
+
+use super::Mt19937;
+use crate::batch::Layout;
+use crate::{Lane, Real};
+
+/// The stream behind published initial weights and noise.
+#[derive(Clone, Debug)]
+pub struct Torch {
+    words: Mt19937,
+    /// The sine half of the last Box-Muller pair.
+    spare: Option<f64>,
+}
+
+impl Torch {
+    /// The generator after `manual_seed(seed)`.
+    pub fn new(seed: u32) -> Self {
+        Self { words: Mt19937::new(seed), spare: None }
+    }
+
+    /// 24 random bits scaled to [low, high) in the arithmetic of `R`.
+    #[inline]
+    pub fn uniform<R: Real>(&mut self, low: R, high: R) -> R {
+        let unit = R::of(f64::from(self.words.word() & 0x00ff_ffff) / 16_777_216.0);
+        unit * (high - low) + low
+    }
+
+    /// A standard normal number, as tensors of fewer than 16 elements are filled.
+    pub fn normal(&mut self) -> f64 {
+        if let Some(spare) = self.spare.take() {
+            return spare;
+        }
+        let angle = std::f64::consts::TAU * self.double();
+        let radius = (-2.0 * libm::log(1.0 - self.double())).sqrt();
+        let (sine, cosine) = libm::sincos(angle);
+        self.spare = Some(radius * sine);
+        radius * cosine
+    }
+
+    fn double(&mut self) -> f64 {
+        let high = u64::from(self.words.word());
+        let low = u64::from(self.words.word());
+        (((high << 32) | low) & ((1 << 53) - 1)) as f64 / 9_007_199_254_740_992.0
+    }
+
+    /// Fills a `[rows, features]` tensor row by row.
+    #[inline(never)]
+    pub(crate) fn fill_uniform<R: Real>(&mut self, low: R, high: R, out: &mut [Lane<R>], at: Layout) {
+        for row in 0..at.rows {
+            for feature in out.chunks_exact_mut(at.lanes()) {
+                *at.row_mut(feature, row) = self.uniform(low, high);
+            }
+        }
+        at.pad(out);
+    }
+}

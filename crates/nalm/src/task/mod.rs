@@ -1,0 +1,84 @@
+//! The problems that modules are judged by, one file each, and the list of them.
+
+mod arithmetic;
+mod single_module;
+mod subsets;
+pub mod threshold;
+
+pub use arithmetic::Arithmetic;
+pub use single_module::SingleModule;
+pub use threshold::Thresholds;
+
+use crate::batch::Batch;
+use crate::rng::Stream;
+use crate::{Distribution, Error, Operation, Real, Shape};
+use std::fmt::Debug;
+
+/// A problem: where its data come from and when it counts as solved.
+pub trait Task<R: Real>: Debug + Send + Sync {
+    /// The name under which the task is listed.
+    fn name(&self) -> &'static str;
+
+    /// Everything that shapes the training data, and so names its streams: task, operation, sizes, range.
+    fn key(&self) -> String;
+
+    /// Inputs and outputs of a network that solves it.
+    fn shape(&self) -> Shape;
+
+    /// The errors on the test set below which it is solved.
+    fn thresholds(&self) -> Thresholds;
+
+    /// The data of one seed.
+    fn open(&self, stream: Stream, seed: u64) -> Result<Box<dyn Samples<R>>, Error>;
+}
+
+/// The data of one seed: an endless stream of training batches and two fixed sets.
+pub trait Samples<R: Real>: Send {
+    /// Fills a batch with fresh training data.
+    fn train(&mut self, batch: &mut Batch<R>);
+
+    /// Fills a batch with the beginning of the validation set (training range).
+    fn validation(&mut self, batch: &mut Batch<R>);
+
+    /// Fills a batch with the beginning of the test set (extrapolation range).
+    fn test(&mut self, batch: &mut Batch<R>);
+}
+
+/// What is known about a task before it has ranges.
+pub struct TaskSpec<R: Real> {
+    /// The name on command lines and in records.
+    pub name: &'static str,
+    /// What is to be learned.
+    pub summary: &'static str,
+    /// The published number of inputs.
+    pub inputs: usize,
+    /// Makes the task with its published settings for an operation, a number of inputs, a training and a test range.
+    pub build: BuildTask<R>,
+}
+
+/// Makes a task.
+pub type BuildTask<R> = fn(Operation, usize, Distribution, Distribution) -> Result<Box<dyn Task<R>>, Error>;
+
+/// All tasks. A new one is a file, its `mod` line above and its `spec` here.
+pub fn list<R: Real>() -> Vec<TaskSpec<R>> {
+    vec![single_module::spec(), arithmetic::spec()]
+}
+
+/// The task with this name.
+pub fn find<R: Real>(name: &str) -> Result<TaskSpec<R>, Error> {
+    let names: Vec<&str> = list::<R>().iter().map(|spec| spec.name).collect();
+    list().into_iter().find(|spec| spec.name == name).ok_or_else(|| Error::unknown("task", name, &names))
+}
+
+/// The nine training ranges of the paper, each with its test range.
+pub const PAPER_RANGES: [(&str, &str); 9] = [
+    ("U[-20,-10)", "U[-40,-20)"),
+    ("U[-2,-1)", "U[-6,-2)"),
+    ("U[-1.2,-1.1)", "U[-6.1,-1.2)"),
+    ("U[-0.2,-0.1)", "U[-2,-0.2)"),
+    ("U[-2,2)", "U[-6,-2)∪U[2,6)"),
+    ("U[0.1,0.2)", "U[0.2,2)"),
+    ("U[1,2)", "U[2,6)"),
+    ("U[1.1,1.2)", "U[1.2,6)"),
+    ("U[10,20)", "U[20,40)"),
+];

@@ -1,0 +1,72 @@
+//! Single Module Task (Madsen and Johansen 2020; Mistry, Farrahi and Hare 2022): one module, an operation on two inputs,
+//! possibly among others that do not matter.
+
+use super::subsets::{Problem, Subsets};
+use super::{Samples, Task, TaskSpec, Thresholds, threshold};
+use crate::rng::Stream;
+use crate::{Distribution, Error, Operation, Range, Real, Shape};
+
+/// The Single Module Task.
+///
+/// The two inputs that matter are neighbours; where there are more inputs, each seed draws their position.
+#[derive(Clone, Debug)]
+pub struct SingleModule {
+    problem: Problem,
+    thresholds: Thresholds,
+}
+
+/// The flat threshold of the published figures.
+const FLAT: f64 = 1e-5;
+
+pub(super) fn spec<R: Real>() -> TaskSpec<R> {
+    TaskSpec {
+        name: "single-module",
+        summary: "t = x1 op x2, one module, two inputs (more inputs: the others do not matter)",
+        inputs: 2,
+        build: |operation, inputs, train, test| Ok(Box::new(SingleModule::new(operation, inputs, train, test)?)),
+    }
+}
+
+impl SingleModule {
+    /// The task for an operation on two of `inputs` inputs, with a training and a test distribution.
+    pub fn new(
+        operation: Operation,
+        inputs: usize,
+        train: impl Into<Distribution>,
+        test: impl Into<Distribution>,
+    ) -> Result<Self, Error> {
+        let (train, test) = (train.into(), test.into());
+        train.check()?;
+        test.check()?;
+        let problem = Problem { subsets: Subsets::new(inputs, 0..1, 1..2)?, operation, train, test };
+        let simulated = threshold::single_module("single-module", &problem);
+        Ok(Self { problem, thresholds: Thresholds { flat: Some(FLAT), simulated } })
+    }
+
+    /// Multiplication of two inputs, trained on [low, high) and tested on [test_low, test_high).
+    pub fn mul(low: f64, high: f64, test_low: f64, test_high: f64) -> Result<Self, Error> {
+        Self::new(Operation::Mul, 2, Range::new(low, high)?, Range::new(test_low, test_high)?)
+    }
+}
+
+impl<R: Real> Task<R> for SingleModule {
+    fn name(&self) -> &'static str {
+        "single-module"
+    }
+
+    fn key(&self) -> String {
+        self.problem.key("single-module")
+    }
+
+    fn shape(&self) -> Shape {
+        Shape { inputs: self.problem.subsets.inputs, outputs: 1 }
+    }
+
+    fn thresholds(&self) -> Thresholds {
+        self.thresholds
+    }
+
+    fn open(&self, stream: Stream, seed: u64) -> Result<Box<dyn Samples<R>>, Error> {
+        self.problem.open("single-module", stream, seed)
+    }
+}

@@ -1,0 +1,283 @@
+//! The data behind both tasks: t = operation(sum of one subset of the inputs, sum of another).
+
+use super::Samples;
+use crate::batch::{Batch, Layout};
+use crate::lane::{self, Kernel, LANES, Lane, linear};
+use crate::range::Sampler;
+use crate::rng::{Fast, Mt19937, Purpose, Rng, Stream};
+use crate::{Distribution, Error, Operation, Range, Real};
+use std::ops;
+
+/// Seeds of NumPy's generators for the fixed sets of the published experiments.
+const VALIDATION_SEED: u32 = 43_953_907;
+const TEST_SEED: u32 = 8_689_336;
+
+/// Two slices of the input vector, up to a common offset that every seed draws for itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Subsets {
+    pub(crate) inputs: usize,
+    pub(crate) a: ops::Range<usize>,
+    pub(crate) b: ops::Range<usize>,
+}
+
+impl Subsets {
+    pub(crate) fn new(inputs: usize, a: ops::Range<usize>, b: ops::Range<usize>) -> Result<Self, Error> {
+        for slice in [&a, &b] {
+            Error::check(!slice.is_empty(), "size of a subset", slice.len() as f64, "at least 1")?;
+            if slice.end > inputs {
+                let what = "inputs that the two subsets span".to_string();
+                return Err(Error::Shape { what, got: inputs, want: slice.end });
+            }
+        }
+        Ok(Self { inputs, a, b })
+    }
+
+    /// The largest offset.
+    fn room(&self) -> usize {
+        self.inputs - self.a.end.max(self.b.end)
+    }
+
+    fn shifted(&self, offset: usize) -> Self {
+        let shift = |r: &ops::Range<usize>| r.start + offset..r.end + offset;
+        Self { inputs: self.inputs, a: shift(&self.a), b: shift(&self.b) }
+    }
+
+    /// The two sums of one row.
+    pub(crate) fn sums(&self, row: &[f64]) -> (f64, f64) {
+        (row[self.a.clone()].iter().sum(), row[self.b.clone()].iter().sum())
+    }
+}
+
+/// Everything that defines the data.
+#[derive(Clone, Debug)]
+pub(crate) struct Problem {
+    pub(crate) subsets: Subsets,
+    pub(crate) operation: Operation,
+    pub(crate) train: Distribution,
+    pub(crate) test: Distribution,
+}
+
+impl Problem {
+    pub(crate) fn key(&self, task: &str) -> String {
+        let Problem { subsets: Subsets { inputs, a, b }, operation, train, .. } = self;
+        format!("{task} {operation} {inputs} {a:?} {b:?}|{train}")
+    }
+
+    pub(crate) fn open<R: Real>(&self, task: &str, stream: Stream, seed: u64) -> Result<Box<dyn Samples<R>>, Error> {
+        let key = self.key(task);
+        let most = self.subsets.room() as u32;
+        match stream {
+            Stream::Fast => {
+                let seeded = format!("{key}|{seed}");
+                let offset = open_fast(&seeded, Purpose::Subset).below(most + 1);
+                Ok(Box::new(FastSamples {
+                    subsets: self.subsets.shifted(offset as usize),
+                    operation: self.operation,
+                    train: Sampler::new(&self.train),
+                    test: Sampler::new(&self.test),
+                    rng: open_fast(&seeded, Purpose::Data),
+                    validation: open_fast(&key, Purpose::Validation),
+                    held_out: open_fast(&format!("{key}|{}", self.test), Purpose::Test),
+                }))
+            }
+            Stream::Reference => {
+                let seed = u32::try_from(seed).map_err(|_| Error::Value {
+                    what: "seed of a reference stream",
+                    got: seed.to_string(),
+                    want: "below 2^32",
+                })?;
+                let mut dataset = Mt19937::new(seed);
+                let offset = dataset.at_most(most);
+                Ok(Box::new(ReferenceSamples {
+                    subsets: self.subsets.shifted(offset as usize),
+                    operation: self.operation,
+                    train: reference_range(&self.train)?,
+                    test: reference_range(&self.test)?,
+                    rng: Mt19937::new(dataset.at_most(u32::MAX - 1)),
+                    scratch: Vec::new(),
+                }))
+            }
+        }
+    }
+}
+
+fn open_fast(key: &str, purpose: Purpose) -> Fast {
+    match Rng::fast(key, purpose) {
+        Rng::Fast(fast) => fast,
+        Rng::Torch(_) => unreachable!("a fast stream was opened"),
+    }
+}
+
+/// The published experiments drew from one interval, or from two of equal width by a fair coin.
+fn reference_range(distribution: &Distribution) -> Result<Range, Error> {
+    let unsupported = || Error::Unsupported {
+        what: format!("the distribution {distribution}"),
+        when: "with reference streams".into(),
+        instead: "use one interval, two intervals of equal width, or the fast streams".into(),
+    };
+    let range = distribution.as_range().ok_or_else(unsupported)?;
+    match range.intervals() {
+        [_] => Ok(range.clone()),
+        [a, b] if (a.width() - b.width()).abs() < 1e-9 => Ok(range.clone()),
+        _ => Err(unsupported()),
+    }
+}
+
+struct FastSamples<R> {
+    subsets: Subsets,
+    operation: Operation,
+    train: Sampler<R>,
+    test: Sampler<R>,
+    rng: Fast,
+    validation: Fast,
+    held_out: Fast,
+}
+
+impl<R: Real> Samples<R> for FastSamples<R> {
+    fn train(&mut self, batch: &mut Batch<R>) {
+        let (sampler, subsets, operation) = (&self.train, &self.subsets, self.operation);
+        lane::run(batch.at.path, Draw { sampler, rng: &mut self.rng, subsets, operation, batch });
+    }
+
+    fn validation(&mut self, batch: &mut Batch<R>) {
+        let mut rng = self.validation.clone();
+        self.train.fill(&mut rng, &mut batch.x);
+        exact_targets(&self.subsets, self.operation, batch);
+    }
+
+    fn test(&mut self, batch: &mut Batch<R>) {
+        let mut rng = self.held_out.clone();
+        self.test.fill(&mut rng, &mut batch.x);
+        exact_targets(&self.subsets, self.operation, batch);
+    }
+}
+
+/// Targets of a fixed set: in f64 from the inputs as the network sees them.
+fn exact_targets<R: Real>(subsets: &Subsets, operation: Operation, batch: &mut Batch<R>) {
+    let Batch { x, t, at } = batch;
+    let lanes = at.lanes();
+    for row in 0..lanes * LANES {
+        let (c, k) = (row / LANES, row % LANES);
+        let sum = |slice: &ops::Range<usize>| slice.clone().map(|i| x[i * lanes + c][k].to_f64()).sum::<f64>();
+        t[c][k] = R::of(operation.apply(sum(&subsets.a), sum(&subsets.b)));
+    }
+}
+
+/// A training batch: inputs drawn, targets computed in the precision of training.
+struct Draw<'a, R> {
+    sampler: &'a Sampler<R>,
+    rng: &'a mut Fast,
+    subsets: &'a Subsets,
+    operation: Operation,
+    batch: &'a mut Batch<R>,
+}
+
+impl<R: Real> Kernel for Draw<'_, R> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        let Batch { x, t, at } = self.batch;
+        self.sampler.fill(self.rng, x);
+        let lanes = at.lanes();
+        let (a, b) = (&self.subsets.a, &self.subsets.b);
+        for (c, t) in t.iter_mut().enumerate() {
+            let sum = |slice: &ops::Range<usize>| linear::slice_sum(x, slice.clone(), c, lanes);
+            let (a, b) = (sum(a), sum(b));
+            *t = match self.operation {
+                // The hot one, without a branch per row.
+                Operation::Mul => a * b,
+                operation => a.zip(b, |a, b| operation.apply(a, b)),
+            };
+        }
+    }
+}
+
+struct ReferenceSamples {
+    subsets: Subsets,
+    operation: Operation,
+    train: Range,
+    test: Range,
+    rng: Mt19937,
+    /// One batch, row-major, in f64.
+    scratch: Vec<f64>,
+}
+
+impl ReferenceSamples {
+    fn draw<R: Real>(&mut self, fixed: Option<u32>, batch: &mut Batch<R>) {
+        let Self { subsets, operation, train, test, rng, scratch } = self;
+        let mut fixed_rng = fixed.map(Mt19937::new);
+        let range = if fixed == Some(TEST_SEED) { test } else { train };
+        let rng = fixed_rng.as_mut().unwrap_or(rng);
+        let numbers = batch.at.rows * subsets.inputs;
+        let intervals = range.intervals();
+        scratch.resize(numbers * intervals.len(), 0.0);
+        rng.doubles(scratch);
+        for (part, interval) in scratch.chunks_exact_mut(numbers).zip(intervals) {
+            part.iter_mut().for_each(|u| *u = interval.low + interval.width() * *u);
+        }
+        if intervals.len() == 2 {
+            let (first, second) = scratch.split_at_mut(numbers);
+            for (x, other) in first.iter_mut().zip(second) {
+                if rng.at_most(1) == 0 {
+                    *x = *other;
+                }
+            }
+        }
+        let rows = &scratch[..numbers];
+        lane::run(batch.at.path, Transpose { rows, subsets, operation: *operation, batch });
+    }
+}
+
+/// Row-major f64 numbers into lanes, with targets in f64 before rounding.
+struct Transpose<'a, R> {
+    rows: &'a [f64],
+    subsets: &'a Subsets,
+    operation: Operation,
+    batch: &'a mut Batch<R>,
+}
+
+impl<R: Real> Kernel for Transpose<'_, R> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        let Batch { x, t, at } = self.batch;
+        let (lanes, inputs) = (at.lanes(), self.subsets.inputs);
+        for (c, block) in self.rows.chunks(LANES * inputs).enumerate() {
+            if block.len() == LANES * inputs {
+                for i in 0..inputs {
+                    x[i * lanes + c] = Lane(std::array::from_fn(|k| R::of(block[k * inputs + i])));
+                }
+            } else {
+                for (k, row) in block.chunks_exact(inputs).enumerate() {
+                    for i in 0..inputs {
+                        x[i * lanes + c][k] = R::of(row[i]);
+                    }
+                }
+            }
+            for (k, row) in block.chunks_exact(inputs).enumerate() {
+                let (a, b) = self.subsets.sums(row);
+                t[c][k] = R::of(self.operation.apply(a, b));
+            }
+        }
+        pad(x, t, *at);
+    }
+}
+
+fn pad<R: Real>(x: &mut [Lane<R>], t: &mut [Lane<R>], at: Layout) {
+    at.pad(x);
+    at.pad(t);
+}
+
+impl<R: Real> Samples<R> for ReferenceSamples {
+    fn train(&mut self, batch: &mut Batch<R>) {
+        self.draw(None, batch);
+    }
+
+    fn validation(&mut self, batch: &mut Batch<R>) {
+        self.draw(Some(VALIDATION_SEED), batch);
+    }
+
+    fn test(&mut self, batch: &mut Batch<R>) {
+        self.draw(Some(TEST_SEED), batch);
+    }
+}
