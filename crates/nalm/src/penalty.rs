@@ -138,8 +138,8 @@ pub(crate) fn distance<R: Real>(w: R) -> R {
 }
 
 /// The largest distance of any weight from {-1, 0, 1}.
-pub(crate) fn sparsity_error<R: Real>(weights: &[R]) -> R {
-    weights.iter().fold(R::ZERO, |worst, &w| {
+pub(crate) fn sparsity_error<R: Real>(weights: impl IntoIterator<Item = R>) -> R {
+    weights.into_iter().fold(R::ZERO, |worst, w| {
         let d = distance(w);
         if d > worst || d.is_nan() { d } else { worst }
     })
@@ -211,7 +211,7 @@ mod tests {
             sparsity(&[-w], true, 1.0, &mut dp);
             assert_eq!(dp[0], -slope, "signed {}", -w);
         }
-        assert_eq!(sparsity_error(&[0.25, -0.9, 1.0]), 0.25);
-        assert!(sparsity_error(&[0.1f64, f64::NAN]).is_nan());
+        assert_eq!(sparsity_error([0.25, -0.9, 1.0]), 0.25);
+        assert!(sparsity_error([0.1f64, f64::NAN]).is_nan());
     }
 }

@@ -241,8 +241,8 @@ impl<R: Real> Module<R> for Inalu {
 
     fn sparsity_error(&self, p: &[R]) -> R {
         let n = self.shape.weights();
-        let add = penalty::sparsity_error(&nac::effective(&p[..2 * n], n, R::ONE));
-        let mul = penalty::sparsity_error(&nac::effective(&p[2 * n..4 * n], n, R::ONE));
+        let add = penalty::sparsity_error(nac::effective(&p[..2 * n], n, R::ONE));
+        let mul = penalty::sparsity_error(nac::effective(&p[2 * n..4 * n], n, R::ONE));
         (add + mul) * R::of(0.5)
     }
 

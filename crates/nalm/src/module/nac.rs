@@ -55,8 +55,8 @@ impl<'a, R: Real> Weights<'a, R> {
 }
 
 /// The effective weights outside the training loop.
-pub(super) fn effective<R: Real>(p: &[R], n: usize, scale: R) -> Vec<R> {
-    (0..n).map(|k| (scale * p[k]).tanh() * (scale * p[n + k]).sigmoid()).collect()
+pub(super) fn effective<R: Real>(p: &[R], n: usize, scale: R) -> impl Iterator<Item = R> {
+    (0..n).map(move |k| (scale * p[k]).tanh() * (scale * p[n + k]).sigmoid())
 }
 
 /// Draws both hidden matrices uniform on [-r, r), one after the other.

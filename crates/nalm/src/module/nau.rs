@@ -90,7 +90,7 @@ impl<R: Real> Module<R> for Nau {
     }
 
     fn sparsity_error(&self, p: &[R]) -> R {
-        penalty::sparsity_error(p)
+        penalty::sparsity_error(p.iter().copied())
     }
 
     fn recipe(&self) -> Recipe {

@@ -218,8 +218,8 @@ impl<R: Real> Module<R> for Npu {
 
     fn sparsity_error(&self, p: &[R]) -> R {
         let n = self.shape.weights();
-        let real = penalty::sparsity_error(&p[..n]);
-        if self.complex { (real + penalty::sparsity_error(&p[n..2 * n])) * R::of(0.5) } else { real }
+        let real = penalty::sparsity_error(p[..n].iter().copied());
+        if self.complex { (real + penalty::sparsity_error(p[n..2 * n].iter().copied())) * R::of(0.5) } else { real }
     }
 
     fn recipe(&self) -> Recipe {

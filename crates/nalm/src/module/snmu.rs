@@ -236,7 +236,7 @@ impl<R: Real> Module<R> for Snmu<R> {
     }
 
     fn sparsity_error(&self, p: &[R]) -> R {
-        penalty::sparsity_error(&p[..self.shape.weights()])
+        penalty::sparsity_error(p[..self.shape.weights()].iter().copied())
     }
 
     fn recipe(&self) -> Recipe {

@@ -136,8 +136,7 @@ impl<R: Real> Module<R> for StgNmu {
     }
 
     fn sparsity_error(&self, p: &[R]) -> R {
-        let w: Vec<R> = p.iter().map(|mu| mu.at_least(R::ZERO).at_most(R::ONE)).collect();
-        penalty::sparsity_error(&w)
+        penalty::sparsity_error(p.iter().map(|mu| mu.at_least(R::ZERO).at_most(R::ONE)))
     }
 
     fn recipe(&self) -> Recipe {

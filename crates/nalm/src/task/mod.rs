@@ -13,6 +13,7 @@ use crate::batch::Batch;
 use crate::rng::Stream;
 use crate::{Distribution, Error, Operation, Real, Shape};
 use std::fmt::Debug;
+use std::ops::Range;
 
 /// A problem: where its data come from and when it counts as solved.
 pub trait Task<R: Real>: Debug + Send + Sync {
@@ -42,6 +43,11 @@ pub trait Samples<R: Real>: Send {
 
     /// Fills a batch with the beginning of the test set (extrapolation range).
     fn test(&mut self, batch: &mut Batch<R>);
+
+    /// The two slices of the inputs that matter, where the task has such.
+    fn subsets(&self) -> Option<[Range<usize>; 2]> {
+        None
+    }
 }
 
 /// What is known about a task before it has ranges.

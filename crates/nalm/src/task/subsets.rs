@@ -150,6 +150,9 @@ impl<R: Real> Samples<R> for FastSamples<R> {
         self.test.fill(&mut rng, &mut batch.x);
         exact_targets(&self.subsets, self.operation, batch);
     }
+    fn subsets(&self) -> Option<[ops::Range<usize>; 2]> {
+        Some([self.subsets.a.clone(), self.subsets.b.clone()])
+    }
 }
 
 /// Targets of a fixed set: in f64 from the inputs as the network sees them.
@@ -279,5 +282,8 @@ impl<R: Real> Samples<R> for ReferenceSamples {
 
     fn test(&mut self, batch: &mut Batch<R>) {
         self.draw(Some(TEST_SEED), batch);
+    }
+    fn subsets(&self) -> Option<[ops::Range<usize>; 2]> {
+        Some([self.subsets.a.clone(), self.subsets.b.clone()])
     }
 }

@@ -1,0 +1,271 @@
+//! The loop: the same bits on every path, prefixes, outcomes, observers, and what is refused.
+
+use nalm::loss::{Loss, LossPlan};
+use nalm::metric::Status;
+use nalm::module::{self, Dispatch};
+use nalm::optim::Optimiser;
+use nalm::penalty::{Penalty, Reinit, Schedule};
+use nalm::rng::Stream;
+use nalm::task::{Arithmetic, SingleModule};
+use nalm::train::{Config, GradientNoise, Observer, train};
+use nalm::{
+    Fc, Inalu, Module, NacMul, Nau, Network, Nmu, Npu, Operation, Options, Outcome, Path, Range, Real, Row, Shape, Snmu,
+};
+use std::ops::ControlFlow;
+
+fn product() -> SingleModule {
+    SingleModule::mul(1.0, 2.0, 2.0, 6.0).unwrap()
+}
+
+fn short<R: Real>(network: &Network<R>, steps: u64) -> Config {
+    Config { evaluation: 1_000, ..Config::published(network).steps(steps) }
+}
+
+fn bits<R: Real>(outcome: &Outcome<R>) -> Vec<u64> {
+    let rows = outcome.rows.iter().flat_map(|row| [row.validation, row.test, row.sparsity]).map(f64::to_bits);
+    outcome.params.iter().map(|p| p.bits()).chain(rows).collect()
+}
+
+/// Every unit, the arithmetic stacks, gradient noise and every loss: trained on each vector path of this machine, to the
+/// same bits.
+#[test]
+fn every_path_trains_to_the_same_bits() {
+    let mut cases: Vec<(String, Network<f32>)> = module::list::<f32>()
+        .into_iter()
+        .map(|spec| {
+            let unit = (spec.build)(Shape::new(2, 1).unwrap(), &Options::default()).unwrap();
+            (spec.name.to_string(), Network::new(vec![unit]).unwrap())
+        })
+        .collect();
+    for noise in nalm::noise::NOISES {
+        let unit = Snmu::with(2, 1, noise.example, nalm::Denoiser::Paper).unwrap();
+        cases.push((format!("snmu {}", noise.name), Network::single(unit)));
+    }
+    for (name, network) in &cases {
+        for stream in [Stream::Fast, Stream::Reference] {
+            let results = Path::available().into_iter().map(|path| {
+                let config = Config { path, batch: 100, ..short(network, 1_500) }.stream(stream);
+                bits(&train(network, &product(), 1, &config, &mut ()).unwrap())
+            });
+            let results: Vec<_> = results.collect();
+            assert!(results.windows(2).all(|pair| pair[0] == pair[1]), "{name} {stream}");
+        }
+    }
+    let network = &cases[1].1;
+    for (loss, noise) in [(Loss::Pearson, None), (Loss::Mape, None), (Loss::Mse, Some(GradientNoise::new(0.1)))] {
+        let results = Path::available().into_iter().map(|path| {
+            let plan = LossPlan { first: loss, then: None };
+            let config = Config { path, loss: plan, gradient_noise: noise, ..short(network, 1_500) };
+            bits(&train(network, &product(), 1, &config, &mut ()).unwrap())
+        });
+        let results: Vec<_> = results.collect();
+        assert!(results.windows(2).all(|pair| pair[0] == pair[1]), "{loss}");
+    }
+}
+
+#[test]
+fn every_path_trains_the_arithmetic_stack_to_the_same_bits() {
+    let range = |text: &str| text.parse::<Range>().unwrap();
+    let task = Arithmetic::new(Operation::Mul, 100, 0.25, 0.5, range("U[-2,2)"), range("U[-6,-2)∪U[2,6)")).unwrap();
+    let layers: Vec<Box<dyn Dispatch<f32>>> =
+        vec![Box::new(Nau::new(100, 2).unwrap()), Box::new(Snmu::new(2, 1).unwrap())];
+    let network = Network::new(layers).unwrap();
+    let results: Vec<_> = Path::available()
+        .into_iter()
+        .map(|path| bits(&train(&network, &task, 2, &Config { path, ..short(&network, 3_000) }, &mut ()).unwrap()))
+        .collect();
+    assert!(results.windows(2).all(|pair| pair[0] == pair[1]));
+}
+
+#[test]
+fn a_short_run_is_a_prefix_of_a_long_one() {
+    for spec in module::list::<f32>() {
+        let unit = (spec.build)(Shape::new(2, 1).unwrap(), &Options::default()).unwrap();
+        let network = Network::new(vec![unit]).unwrap();
+        let long = train(&network, &product(), 3, &short(&network, 4_000), &mut ()).unwrap();
+        let brief = train(&network, &product(), 3, &short(&network, 2_000), &mut ()).unwrap();
+        assert_eq!(brief.rows[..], long.rows[..3], "{}", spec.name);
+    }
+}
+
+/// Counts calls, and stops at a step.
+struct StopAt {
+    step: u64,
+    steps: u64,
+    rows: u64,
+}
+
+impl<R: Real> Observer<R> for StopAt {
+    fn logged(&mut self, _: &Row, _: &[R]) -> ControlFlow<()> {
+        self.rows += 1;
+        ControlFlow::Continue(())
+    }
+
+    fn stepped(&mut self, step: u64, _: R, _: R, _: &[R]) -> ControlFlow<()> {
+        self.steps += 1;
+        if step == self.step { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+#[test]
+fn an_observer_sees_everything_and_may_cancel() {
+    let network = Network::single(Nmu::<f32>::new(2, 1).unwrap());
+    let mut all = StopAt { step: u64::MAX, steps: 0, rows: 0 };
+    let outcome = train(&network, &product(), 0, &short(&network, 2_500), &mut all).unwrap();
+    assert_eq!((outcome.status, all.steps, all.rows), (Status::Completed, 2_501, 3));
+    assert_eq!(outcome.rows.iter().map(|row| row.step).collect::<Vec<_>>(), [0, 1_000, 2_000]);
+
+    let mut some = StopAt { step: 1_700, steps: 0, rows: 0 };
+    let outcome = train(&network, &product(), 0, &short(&network, 2_500), &mut some).unwrap();
+    assert_eq!((outcome.status, outcome.rows.len()), (Status::Cancelled { step: 1_700 }, 2));
+}
+
+#[test]
+fn watching_does_not_change_the_result() {
+    let network = Network::single(Snmu::<f32>::new(2, 1).unwrap());
+    let config = short(&network, 2_000);
+    let alone = train(&network, &product(), 0, &config, &mut ()).unwrap();
+    let mut watcher = StopAt { step: u64::MAX, steps: 0, rows: 0 };
+    assert_eq!(bits(&alone), bits(&train(&network, &product(), 0, &config, &mut watcher).unwrap()));
+}
+
+#[test]
+fn divergence_is_an_outcome_with_the_rows_before_it() {
+    // Unbounded weights and a step size of a million leave the numbers behind.
+    let network = Network::single(Fc::new(2, 1).unwrap());
+    let config = Config { optimiser: Optimiser::Sgd { learning_rate: 1e6, momentum: 0.9 }, ..short(&network, 5_000) };
+    let outcome: Outcome<f32> = train(&network, &product(), 0, &config, &mut ()).unwrap();
+    let Status::Diverged { step } = outcome.status else { panic!("{:?}", outcome.status) };
+    assert!(step < 1_000 && outcome.rows.len() == 1);
+    assert!(!outcome.solved() && outcome.test_error.is_finite());
+    assert!(outcome.params.iter().any(|p| p.is_nan()));
+}
+
+#[test]
+fn every_unit_learns_what_it_claims() {
+    for (network, operation) in [
+        (Network::<f64>::single(Nau::new(2, 1).unwrap()), Operation::Sub),
+        (Network::single(Nmu::new(2, 1).unwrap()), Operation::Mul),
+        (Network::single(Snmu::new(2, 1).unwrap()), Operation::Mul),
+        (Network::single(Npu::real(2, 1).unwrap()), Operation::Div),
+        (Network::single(Npu::new(2, 1).unwrap()), Operation::Square),
+        (Network::single(NacMul::new(2, 1).unwrap()), Operation::Mul),
+        (Network::single(Inalu::new(2, 1).unwrap()), Operation::Mul),
+    ] {
+        let range = |text: &str| text.parse::<Range>().unwrap();
+        let task = SingleModule::new(operation, 2, range("U[1,2)"), range("U[2,6)")).unwrap();
+        let solved = (0..3).filter(|&seed| {
+            let config = Config { evaluation: 1_000, ..Config::published(&network) };
+            train(&network, &task, seed, &config, &mut ()).unwrap().solved()
+        });
+        assert!(solved.count() >= 2, "{} {operation}", network.name());
+    }
+}
+
+#[test]
+fn a_stuck_run_starts_over() {
+    let network = Network::single(Nmu::<f32>::new(2, 1).unwrap());
+    let reinit = Some(Reinit { every: 10, patience: 500, error_above: 0.0 });
+    // A step size too small to get anywhere.
+    let config = Config { reinit, optimiser: Optimiser::adam(1e-9), log_every: 100, ..short(&network, 2_000) };
+    let outcome = train(&network, &product(), 0, &config, &mut ()).unwrap();
+    assert_eq!(outcome.reinitialisations, 3, "at steps 510, 1020 and 1530");
+}
+
+#[test]
+fn clamp_penalty_and_clipping_do_what_they_say() {
+    let network = Network::single(Nmu::<f32>::new(2, 1).unwrap());
+    let task = SingleModule::mul(-2.0, -1.0, -6.0, -2.0).unwrap();
+    let free = Config { clamp: false, penalties: vec![Penalty::NONE], ..short(&network, 20_000) };
+    let seeds = 0..10;
+    let outside =
+        seeds.clone().any(|s| train(&network, &task, s, &free, &mut ()).unwrap().params.iter().any(|&w| w < 0.0));
+    assert!(outside, "without the clamp some weights leave the box");
+    let boxed = short(&network, 20_000);
+    for seed in seeds {
+        let outcome = train(&network, &task, seed, &boxed, &mut ()).unwrap();
+        assert!(outcome.params.iter().all(|w| (0.0..=1.0).contains(w)));
+    }
+
+    let strong = Penalty { strength: 1e6, schedule: Schedule::Constant };
+    let config = Config { penalties: vec![strong], ..short(&network, 2_000) };
+    let outcome = train(&network, &task, 0, &config, &mut ()).unwrap();
+    assert!(outcome.rows.last().unwrap().sparsity < 0.01, "a strong penalty makes weights discrete");
+
+    let sgd = Optimiser::Sgd { learning_rate: 1.0, momentum: 0.0 };
+    let tiny = Config {
+        optimiser: sgd,
+        clip: Some(1e-6),
+        clamp: false,
+        penalties: vec![Penalty::NONE],
+        ..short(&network, 99)
+    };
+    let start =
+        train(&network, &task, 0, &Config { optimiser: Optimiser::adam(1e-30), ..tiny.clone() }, &mut ()).unwrap();
+    let end = train(&network, &task, 0, &tiny, &mut ()).unwrap();
+    for (a, b) in start.params.iter().zip(&end.params) {
+        assert!((a - b).abs() <= 1.1e-4, "100 steps of at most 1e-6");
+    }
+}
+
+#[test]
+fn a_loss_plan_switches_the_loss() {
+    let network = Network::single(Nmu::<f32>::new(2, 1).unwrap());
+    let with =
+        |loss: LossPlan| train(&network, &product(), 0, &Config { loss, ..short(&network, 3_000) }, &mut ()).unwrap();
+    let mse = with(LossPlan::default());
+    let switched = with(LossPlan { first: Loss::Mse, then: Some((2_000, Loss::Pearson)) });
+    assert_eq!(mse.rows[..3], switched.rows[..3]);
+    assert_ne!(mse.params, switched.params);
+}
+
+#[test]
+fn small_and_odd_sizes_train() {
+    let network = Network::single(Nmu::<f32>::new(2, 1).unwrap());
+    for (batch, evaluation) in [(1, 1), (3, 17), (16, 16), (129, 100)] {
+        let config = Config { batch, evaluation, ..short(&network, 500) };
+        let outcome = train(&network, &product(), 0, &config, &mut ()).unwrap();
+        assert_eq!(outcome.status, Status::Completed);
+        assert!(outcome.params.iter().all(|w| w.is_finite()));
+    }
+    let none = train(&network, &product(), 0, &short(&network, 0), &mut ()).unwrap();
+    assert_eq!(none.rows.len(), 1);
+}
+
+#[test]
+fn nonsense_is_refused_with_the_offending_value() {
+    let network = Network::single(Nmu::<f32>::new(2, 1).unwrap());
+    let good = short(&network, 10);
+    let ramp = |start, end| vec![Penalty { strength: 1.0, schedule: Schedule::Ramp { start, end } }];
+    for (config, hint) in [
+        (Config { batch: 0, ..good.clone() }, "batch size is 0"),
+        (Config { evaluation: 0, ..good.clone() }, "evaluation sets is 0"),
+        (Config { log_every: 0, ..good.clone() }, "evaluations is 0"),
+        (Config { optimiser: Optimiser::adam(f64::NAN), ..good.clone() }, "learning rate is NaN"),
+        (Config { penalties: ramp(10, 10), ..good.clone() }, "ramp is 10"),
+        (Config { penalties: Vec::new(), ..good.clone() }, "got 0, but 1"),
+        (Config { clip: Some(-1.0), ..good.clone() }, "clip is -1"),
+        (
+            Config { gradient_noise: Some(GradientNoise::new(f64::INFINITY)), ..good.clone() },
+            "eta of the gradient noise is inf",
+        ),
+    ] {
+        let error = train(&network, &product(), 0, &config, &mut ()).unwrap_err().to_string();
+        assert!(error.contains(hint), "{error}");
+    }
+    let wide = Network::single(Nmu::<f32>::new(3, 1).unwrap());
+    let error = train(&wide, &product(), 0, &short(&wide, 10), &mut ()).unwrap_err().to_string();
+    assert!(error.contains("got 3, but 2"), "{error}");
+    let error = train(&network, &product(), 1 << 40, &good.stream(Stream::Reference), &mut ()).unwrap_err().to_string();
+    assert!(error.contains("1099511627776"), "{error}");
+}
+
+#[test]
+fn a_published_config_takes_the_recipe_of_each_layer() {
+    let layers: Vec<Box<dyn Dispatch<f32>>> =
+        vec![Box::new(Nau::new(4, 2).unwrap()), Box::new(Npu::new(2, 1).unwrap())];
+    let config = Config::published(&Network::new(layers).unwrap()).ramp(5, 6);
+    assert_eq!(config.optimiser, Optimiser::adam(1e-3));
+    assert_eq!(config.penalties[0].schedule, Schedule::Ramp { start: 5, end: 6 });
+    assert_eq!(config.penalties[1], Module::<f32>::recipe(&Npu::new(2, 1).unwrap()).penalty);
+}
