@@ -1,6 +1,6 @@
 //! What the sNMU divides its noisy product by, and the list of its kinds.
 
-use crate::{Error, Real};
+use crate::{Error, Lane, Real};
 use std::fmt::{self, Display};
 use std::str::FromStr;
 
@@ -43,29 +43,36 @@ pub const DENOISERS: &[DenoiserSpec] = &[
 impl Denoiser {
     /// The denominator's factor for one input.
     #[inline(always)]
-    pub(crate) fn factor<R: Real>(self, n: R, w: R) -> R {
+    pub(crate) fn factor<R: Real>(self, n: Lane<R>, w: R) -> Lane<R> {
         match self {
             // The order of the operations is the one that gives the published digits in `f32`.
             Denoiser::Paper => n * w + R::ONE - w,
-            Denoiser::Exponent => (w * n.ln()).exp(),
+            Denoiser::Exponent => n.map(|n| (w * n.ln()).exp()),
             Denoiser::Noise => n,
             Denoiser::Weighted => n * w,
-            Denoiser::None => R::ONE,
+            Denoiser::None => Lane::splat(R::ONE),
         }
     }
 
-    /// The derivatives of the factor's logarithm with respect to the weight and to the noise.
+    /// The derivative of the factor's logarithm with respect to the weight.
     #[inline(always)]
-    pub(crate) fn log_slopes<R: Real>(self, n: R, w: R) -> (R, R) {
+    pub(crate) fn log_slope_by_weight<R: Real>(self, n: Lane<R>, w: R) -> Lane<R> {
         match self {
-            Denoiser::Paper => {
-                let d = n * w + R::ONE - w;
-                ((n - R::ONE) / d, w / d)
-            }
-            Denoiser::Exponent => (n.ln(), w / n),
-            Denoiser::Noise => (R::ZERO, R::ONE / n),
-            Denoiser::Weighted => (R::ONE / w, R::ONE / n),
-            Denoiser::None => (R::ZERO, R::ZERO),
+            Denoiser::Paper => (n - R::ONE) / self.factor(n, w),
+            Denoiser::Exponent => n.map(R::ln),
+            Denoiser::Weighted => Lane::splat(R::ONE / w),
+            Denoiser::Noise | Denoiser::None => Lane::ZERO,
+        }
+    }
+
+    /// The derivative of the factor's logarithm with respect to the noise.
+    #[inline(always)]
+    pub(crate) fn log_slope_by_noise<R: Real>(self, n: Lane<R>, w: R) -> Lane<R> {
+        match self {
+            Denoiser::Paper => Lane::splat(w) / self.factor(n, w),
+            Denoiser::Exponent => Lane::splat(w) / n,
+            Denoiser::Noise | Denoiser::Weighted => Lane::splat(R::ONE) / n,
+            Denoiser::None => Lane::ZERO,
         }
     }
 }
@@ -108,8 +115,9 @@ mod tests {
     fn log_slopes_are_derivatives() {
         let (n, w, h) = (2.7f64, 0.4, 1e-6);
         for d in ALL {
-            let ln = |n: f64, w: f64| libm::log(d.factor(n, w));
-            let (by_w, by_n) = d.log_slopes(n, w);
+            let ln = |n: f64, w: f64| libm::log(d.factor(Lane::splat(n), w)[0]);
+            let by_w = d.log_slope_by_weight(Lane::splat(n), w)[0];
+            let by_n = d.log_slope_by_noise(Lane::splat(n), w)[0];
             assert!((by_w - (ln(n, w + h) - ln(n, w - h)) / (2.0 * h)).abs() < 1e-8, "{d}");
             assert!((by_n - (ln(n + h, w) - ln(n - h, w)) / (2.0 * h)).abs() < 1e-8, "{d}");
         }

@@ -68,16 +68,27 @@ impl LossPlan {
     }
 }
 
-/// Calls `f` for every lane with a mask of 1 for rows that count and 0 for padding.
+/// 1 for the rows of lane `k` that count and 0 for padding.
+///
+/// The kernels below are plain loops over `k` that call this, not closures: a closure of their size would not be inlined
+/// into every instruction set.
 #[inline(always)]
-fn each_lane<R: Real>(count: usize, at: Layout, mut f: impl FnMut(usize, Lane<R>)) {
-    let lanes = at.lanes();
-    let full = Lane::splat(R::ONE);
-    let mut last = full;
-    last.0[at.rows_in(lanes - 1)..].fill(R::ZERO);
-    for k in 0..count {
-        f(k, if k % lanes + 1 == lanes { last } else { full });
-    }
+fn mask<R: Real>(k: usize, at: Layout, last: Lane<R>) -> Lane<R> {
+    if (k + 1).is_multiple_of(at.lanes()) { last } else { Lane::splat(R::ONE) }
+}
+
+/// The mask of the last lane.
+#[inline(always)]
+fn last_mask<R: Real>(at: Layout) -> Lane<R> {
+    let mut last = Lane::splat(R::ONE);
+    last.0[at.rows_in(at.lanes() - 1)..].fill(R::ZERO);
+    last
+}
+
+/// How many numbers count.
+#[inline(always)]
+fn count<R: Real>(y: &[Lane<R>], at: Layout) -> R {
+    R::of((y.len() / at.lanes() * at.rows) as f64)
 }
 
 struct Mse<'a, R> {
@@ -92,16 +103,22 @@ impl<R: Real> Kernel for Mse<'_, R> {
     #[inline(always)]
     fn run(self) -> R {
         let Self { y, t, dy, at } = self;
-        let n = R::of((y.len() / at.lanes() * at.rows) as f64);
+        let (n, last) = (count(y, at), last_mask(at));
         let scale = R::of(2.0) / n;
         let mut sum = Lane::ZERO;
-        each_lane(y.len(), at, |k, mask| {
-            let residual = (y[k] - t[k]) * mask;
+        for (k, ((&y, &t), dy)) in y.iter().zip(t).zip(dy).enumerate() {
+            let residual = (y - t) * mask(k, at, last);
             sum += residual * residual;
-            dy[k] = residual * scale;
-        });
-        sum.sum() / n
+            *dy = residual * scale;
+        }
+        total(&sum) / n
     }
+}
+
+/// Kept out of line like [`lane::add_sums`], and for the same reason.
+#[inline(never)]
+fn total<R: Real>(sum: &Lane<R>) -> R {
+    sum.sum()
 }
 
 struct Pearson<'a, R> {
@@ -116,27 +133,27 @@ impl<R: Real> Kernel for Pearson<'_, R> {
     #[inline(always)]
     fn run(self) -> R {
         let Self { y, t, dy, at } = self;
-        let n = R::of((y.len() / at.lanes() * at.rows) as f64);
+        let (n, last) = (count(y, at), last_mask(at));
         let (mut y_sum, mut t_sum) = (Lane::ZERO, Lane::ZERO);
-        each_lane(y.len(), at, |k, mask| {
-            y_sum += y[k] * mask;
-            t_sum += t[k] * mask;
-        });
-        let (y_mean, t_mean) = (y_sum.sum() / n, t_sum.sum() / n);
+        for (k, (&y, &t)) in y.iter().zip(t).enumerate() {
+            y_sum += y * mask(k, at, last);
+            t_sum += t * mask(k, at, last);
+        }
+        let (y_mean, t_mean) = (total(&y_sum) / n, total(&t_sum) / n);
         let (mut yy, mut tt, mut yt) = (Lane::ZERO, Lane::ZERO, Lane::ZERO);
-        each_lane(y.len(), at, |k, mask| {
-            let (a, b) = ((y[k] - y_mean) * mask, (t[k] - t_mean) * mask);
+        for (k, (&y, &t)) in y.iter().zip(t).enumerate() {
+            let (a, b) = ((y - y_mean) * mask(k, at, last), (t - t_mean) * mask(k, at, last));
             yy += a * a;
             tt += b * b;
             yt += a * b;
-        });
-        let variance = yy.sum() / n + R::of(GUARD);
-        let spread = (variance * (tt.sum() / n + R::of(GUARD))).sqrt();
-        let correlation = yt.sum() / n / spread;
+        }
+        let variance = total(&yy) / n + R::of(GUARD);
+        let spread = (variance * (total(&tt) / n + R::of(GUARD))).sqrt();
+        let correlation = total(&yt) / n / spread;
         let (by_t, by_y) = (R::ONE / (n * spread), correlation / (n * variance));
-        each_lane(y.len(), at, |k, mask| {
-            dy[k] = ((y[k] - y_mean) * by_y - (t[k] - t_mean) * by_t) * mask;
-        });
+        for (k, ((&y, &t), dy)) in y.iter().zip(t).zip(dy).enumerate() {
+            *dy = ((y - y_mean) * by_y - (t - t_mean) * by_t) * mask(k, at, last);
+        }
         R::ONE - correlation
     }
 }
@@ -153,15 +170,15 @@ impl<R: Real> Kernel for Mape<'_, R> {
     #[inline(always)]
     fn run(self) -> R {
         let Self { y, t, dy, at } = self;
-        let n = R::of((y.len() / at.lanes() * at.rows) as f64);
+        let (n, last) = (count(y, at), last_mask(at));
         let mut sum = Lane::ZERO;
-        each_lane(y.len(), at, |k, mask| {
-            let weight = t[k].map(|t| R::ONE / (t.abs().at_least(R::of(GUARD)) * n)) * mask;
-            let residual = y[k] - t[k];
+        for (k, ((&y, &t), dy)) in y.iter().zip(t).zip(dy).enumerate() {
+            let weight = t.map(|t| R::ONE / (t.abs().at_least(R::of(GUARD)) * n)) * mask(k, at, last);
+            let residual = y - t;
             sum += residual.map(R::abs) * weight;
-            dy[k] = residual.map(R::sign) * weight;
-        });
-        sum.sum()
+            *dy = residual.map(R::sign) * weight;
+        }
+        total(&sum)
     }
 }
 

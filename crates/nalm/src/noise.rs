@@ -1,7 +1,7 @@
 //! The noise that the sNMU multiplies its inputs by, and the list of its kinds.
 
 use crate::batch::Layout;
-use crate::lane::Lane;
+use crate::lane::{Lane, each};
 use crate::rng::Rng;
 use crate::{Error, Real};
 use std::fmt::{self, Display};
@@ -191,26 +191,24 @@ impl Noise {
                 rng.fill_uniform(R::ZERO, R::ONE, n, at);
                 for (x, n) in x.chunks_exact(at.lanes()).zip(n.chunks_exact_mut(at.lanes())) {
                     let width = R::ONE / deviation(x, at);
-                    n.iter_mut().for_each(|n| *n = *n * width + R::ONE);
+                    each::update(n, |u| u * width + R::ONE);
                 }
             }
             Noise::Constant(c) => n.fill(Lane::splat(R::of(c))),
             Noise::TwoPoint { low, high } => {
                 rng.fill_uniform(R::ZERO, R::ONE, n, at);
                 let (low, high, half) = (R::of(low), R::of(high), R::of(0.5));
-                n.iter_mut().for_each(|n| *n = n.map(|u| if u < half { low } else { high }));
+                each::update(n, |u| if u < half { low } else { high });
             }
             Noise::LogUniform { low, high } => {
                 rng.fill_uniform(R::of(libm::log(low)), R::of(libm::log(high)), n, at);
-                n.iter_mut().for_each(|n| *n = n.map(R::exp));
+                each::update(n, R::exp);
             }
             Noise::ShiftedGamma { shape, scale } => {
                 n.fill(Lane::splat(R::ONE));
                 for _ in 0..shape {
                     rng.fill_uniform(R::ZERO, R::ONE, spare, at);
-                    for (n, &u) in n.iter_mut().zip(&*spare) {
-                        *n = *n - u.map(|u| (R::ONE - u).ln()) * R::of(scale);
-                    }
+                    each::update1(n, spare, |n, u| n - (R::ONE - u).ln() * R::of(scale));
                 }
             }
             Noise::Learnable { .. } => rng.fill_uniform(R::ZERO, R::ONE, n, at),

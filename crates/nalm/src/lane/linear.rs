@@ -1,6 +1,6 @@
 //! The matrix product that most units contain, and its two gradients. Matrices are `[output][input]`.
 
-use super::{LANES, Lane, add_sums};
+use super::{LANES, Lane, add_sums, each};
 use crate::Real;
 
 /// y_o = sum_i w_oi x_i
@@ -94,8 +94,9 @@ pub(crate) fn weight_gradient<R: Real>(dy: &[Lane<R>], x: &[Lane<R>], dw: &mut [
     }
 }
 
+/// The sum of products of two features, still sixteen partial sums.
 #[inline(always)]
-fn dot<R: Real>(a: &[Lane<R>], b: &[Lane<R>]) -> Lane<R> {
+pub(crate) fn dot<R: Real>(a: &[Lane<R>], b: &[Lane<R>]) -> Lane<R> {
     let mut sum = Lane::ZERO;
     for (&a, &b) in a.iter().zip(b) {
         sum += a * b;
@@ -109,21 +110,25 @@ pub(crate) fn input_gradient<R: Real>(w: &[R], dy: &[Lane<R>], dx: &mut [Lane<R>
     let inputs = dx.len() / lanes;
     for (w, dy) in w.chunks_exact(inputs).zip(dy.chunks_exact(lanes)) {
         for (&w, dx) in w.iter().zip(dx.chunks_exact_mut(lanes)) {
-            for (dx, &dy) in dx.iter_mut().zip(dy) {
-                *dx += dy * w;
-            }
+            each::update1(dx, dy, |dx, dy| dx + dy * w);
         }
     }
+}
+
+/// The sum over the rows of one feature, still sixteen partial sums.
+#[inline(always)]
+pub(crate) fn partial_sums<R: Real>(feature: &[Lane<R>]) -> Lane<R> {
+    let mut sum = Lane::ZERO;
+    for &lane in feature {
+        sum += lane;
+    }
+    sum
 }
 
 /// The sum over the rows of one feature.
 #[inline(always)]
 pub(crate) fn row_sum<R: Real>(feature: &[Lane<R>]) -> R {
-    let mut sum = Lane::ZERO;
-    for &lane in feature {
-        sum += lane;
-    }
-    sum.sum()
+    partial_sums(feature).sum()
 }
 
 /// The sum of the features in `slice` for lane `c`, in two halves that are added at the end.

@@ -5,6 +5,7 @@
 //! Every path executes the same IEEE operations in the same order, without fused multiply-add and with sixteen fixed
 //! accumulators in every reduction, and therefore gives the same bits.
 
+pub(crate) mod each;
 pub(crate) mod linear;
 pub(crate) mod math;
 
@@ -152,6 +153,7 @@ impl<R> IndexMut<usize> for Lane<R> {
 }
 
 /// The same memory, one number after the other.
+#[inline(always)]
 pub fn flat<R: Real>(lanes: &[Lane<R>]) -> &[R] {
     // SAFETY: `Lane` is `repr(C)` around an array of 16 `R`; 64 and 128 bytes are multiples of its alignment, so there
     // is no padding between two lanes.
@@ -162,6 +164,7 @@ pub fn flat<R: Real>(lanes: &[Lane<R>]) -> &[R] {
 }
 
 /// The same memory, one number after the other, to write to.
+#[inline(always)]
 pub fn flat_mut<R: Real>(lanes: &mut [Lane<R>]) -> &mut [R] {
     // SAFETY: as in `flat`; the borrow is unique.
     #[allow(unsafe_code)]

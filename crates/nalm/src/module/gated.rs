@@ -4,7 +4,7 @@
 
 use super::{Module, Nau, Nmu, Options, Pass, Shape, Snmu, Spec, xavier};
 use crate::batch::Layout;
-use crate::lane::linear;
+use crate::lane::{each, linear};
 use crate::penalty::Recipe;
 use crate::rng::Rng;
 use crate::{Error, Lane, Operation, Real};
@@ -121,10 +121,8 @@ impl<R: Real, M: Module<R>> Module<R> for Gated<M> {
         self.add.forward(&p[..mul], x, sum, &mut [], at, Pass::Eval);
         self.mul.forward(&p[mul..gate], x, product, inner, at, pass);
         linear::forward(&p[gate..], x, gates, at.lanes());
-        for k in 0..out {
-            gates[k] = gates[k].map(R::sigmoid);
-            y[k] = gates[k] * sum[k] + (Lane::splat(R::ONE) - gates[k]) * product[k];
-        }
+        each::update(gates, R::sigmoid);
+        each::map3(y, gates, sum, product, |g, a, m| g * a + (R::ONE - g) * m);
     }
 
     #[inline(always)]
@@ -146,24 +144,17 @@ impl<R: Real, M: Module<R>> Module<R> for Gated<M> {
         let (slopes, tape) = tape.split_at_mut(out);
         let (part, inner) = tape.split_at_mut(x.len());
 
-        for k in 0..out {
-            slopes[k] = dy[k] * (Lane::splat(R::ONE) - gates[k]);
-        }
+        each::map2(slopes, dy, gates, |dy, g| dy * (R::ONE - g));
         let wanted = dx.is_some().then_some(&mut *part);
         self.mul.backward(&p[mul..gate], x, slopes, wanted, &mut dp[mul..gate], inner, at);
-        for k in 0..out {
-            slopes[k] = dy[k] * gates[k];
-        }
+        each::map2(slopes, dy, gates, |dy, g| dy * g);
         self.add.backward(&p[..mul], x, slopes, dx.as_deref_mut(), &mut dp[..mul], &mut [], at);
-        for k in 0..out {
-            slopes[k] = dy[k] * (sum[k] - product[k]) * gates[k] * (Lane::splat(R::ONE) - gates[k]);
-        }
+        each::map3(slopes, dy, sum, product, |dy, a, m| dy * (a - m));
+        each::update1(slopes, gates, |slope, g| slope * g * (R::ONE - g));
         linear::weight_gradient(slopes, x, &mut dp[gate..], lanes);
         if let Some(dx) = dx {
             linear::input_gradient(&p[gate..], slopes, dx, lanes);
-            for (dx, &part) in dx.iter_mut().zip(&*part) {
-                *dx += part;
-            }
+            each::update1(dx, part, |dx, part| dx + part);
         }
     }
 

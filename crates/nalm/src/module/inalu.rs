@@ -10,7 +10,7 @@
 use super::nac_mul::EPSILON;
 use super::{Module, Options, Pass, Shape, Spec, nac};
 use crate::batch::Layout;
-use crate::lane::{self, LANES, linear};
+use crate::lane::{self, LANES, each, linear};
 use crate::penalty::{self, Penalty, Recipe, Reinit, Schedule};
 use crate::rng::Rng;
 use crate::{Error, Lane, Operation, Real};
@@ -131,24 +131,21 @@ impl<R: Real> Module<R> for Inalu {
         let mut tape = self.tape(tape, at);
         tape.add.compute(&p[..2 * n], R::ONE);
         tape.mul.compute(&p[2 * n..4 * n], R::ONE);
-        for (log, x) in tape.logs.iter_mut().zip(x) {
-            *log = x.map(|x| x.abs().at_least(R::of(EPSILON)).ln());
-        }
+        each::map1(tape.logs, x, |x| x.abs().at_least(R::of(EPSILON)).ln());
         linear::forward(tape.add.w, x, tape.sum, lanes);
         linear::forward(tape.mul.w, tape.logs, tape.exponent, lanes);
+        each::map1(tape.product, tape.exponent, |s| s.at_most(R::of(OMEGA)).exp());
         for o in 0..self.shape.outputs {
             let g = p[4 * n + o].sigmoid();
             let w = &tape.mul.w[o * inputs..][..inputs];
             for c in 0..lanes {
                 let k = o * lanes + c;
-                let m = tape.exponent[k].map(|s| s.at_most(R::of(OMEGA)).exp());
                 let mut s = sign_factor(x[c], w[0]);
                 for i in 1..inputs {
                     s = s * sign_factor(x[i * lanes + c], w[i]);
                 }
-                tape.product[k] = m;
                 tape.sign[k] = s;
-                y[k] = tape.sum[k] * g + m * s * (R::ONE - g);
+                y[k] = tape.sum[k] * g + tape.product[k] * s * (R::ONE - g);
             }
         }
     }
@@ -217,9 +214,9 @@ impl<R: Real> Module<R> for Inalu {
         if let Some(dx) = dx {
             tape.by_log.fill(Lane::ZERO);
             linear::input_gradient(tape.mul.w, slopes, tape.by_log, lanes);
-            for ((dx, &by_log), &x) in dx.iter_mut().zip(&*tape.by_log).zip(x) {
-                *dx += by_log * x.map(|x| if x.abs() > R::of(EPSILON) { R::ONE / x } else { R::ZERO });
-            }
+            each::update2(dx, tape.by_log, x, |dx, by_log, x| {
+                dx + if x.abs() > R::of(EPSILON) { by_log / x } else { R::ZERO }
+            });
         }
     }
 

@@ -4,7 +4,7 @@
 
 use super::{Module, Options, Pass, Shape, Spec, leading, xavier};
 use crate::batch::Layout;
-use crate::lane::linear;
+use crate::lane::{each, linear};
 use crate::rng::Rng;
 use crate::{Error, Lane, Operation, Real};
 
@@ -63,9 +63,7 @@ impl<R: Real> Module<R> for Linear {
         let (w, b) = p.split_at(self.shape.weights());
         linear::forward(w, x, y, at.lanes());
         for (y, &b) in y.chunks_exact_mut(at.lanes()).zip(b) {
-            for y in y {
-                *y = *y + b;
-            }
+            each::update(y, |y| y + b);
         }
     }
 

@@ -4,7 +4,7 @@
 
 use super::{Module, Options, Pass, Shape, Spec, xavier};
 use crate::batch::Layout;
-use crate::lane::linear;
+use crate::lane::{add_sums, each, linear};
 use crate::rng::Rng;
 use crate::{Error, Lane, Operation, Real};
 
@@ -75,7 +75,7 @@ impl<R: Real> Module<R> for Mlp {
     }
 
     fn tape_len(&self, at: Layout) -> usize {
-        2 * self.hidden * at.lanes()
+        self.hidden * at.lanes() + at.lanes() + Module::<R>::param_len(self)
     }
 
     fn init(&self, p: &mut [R], rng: &mut Rng) {
@@ -88,21 +88,20 @@ impl<R: Real> Module<R> for Mlp {
         b2.fill(R::ZERO);
     }
 
+    /// One hidden unit after the other, so that what a unit needs stays in the first-level cache.
     #[inline(always)]
     fn forward(&self, p: &[R], x: &[Lane<R>], y: &mut [Lane<R>], tape: &mut [Lane<R>], at: Layout, _: Pass<'_>) {
-        let lanes = at.lanes();
+        let (lanes, inputs, hidden) = (at.lanes(), self.shape.inputs, self.hidden);
         let [w1, b1, w2, b2] = self.split(p);
-        let z = &mut tape[..self.hidden * lanes];
-        linear::forward(w1, x, z, lanes);
-        for (z, &b) in z.chunks_exact_mut(lanes).zip(b1) {
-            for z in z {
-                *z = (*z + b).map(|z| z.at_least(R::ZERO));
-            }
-        }
-        linear::forward(w2, z, y, lanes);
         for (y, &b) in y.chunks_exact_mut(lanes).zip(b2) {
-            for y in y {
-                *y = *y + b;
+            y.fill(Lane::splat(b));
+        }
+        for (j, z) in tape[..hidden * lanes].chunks_exact_mut(lanes).enumerate() {
+            linear::forward(&w1[j * inputs..][..inputs], x, z, lanes);
+            each::update(z, |z| (z + b1[j]).at_least(R::ZERO));
+            for (o, y) in y.chunks_exact_mut(lanes).enumerate() {
+                let w = w2[o * hidden + j];
+                each::update1(y, z, |y, z| y + z * w);
             }
         }
     }
@@ -113,32 +112,39 @@ impl<R: Real> Module<R> for Mlp {
         p: &[R],
         x: &[Lane<R>],
         dy: &[Lane<R>],
-        dx: Option<&mut [Lane<R>]>,
+        mut dx: Option<&mut [Lane<R>]>,
         dp: &mut [R],
         tape: &mut [Lane<R>],
         at: Layout,
     ) {
-        let lanes = at.lanes();
+        let (lanes, inputs, hidden) = (at.lanes(), self.shape.inputs, self.hidden);
         let [w1, _, w2, _] = self.split(p);
-        let [dw1, db1, dw2, db2] = self.split_mut(dp);
-        let (z, dz) = tape.split_at_mut(self.hidden * lanes);
-        linear::weight_gradient(dy, z, dw2, lanes);
-        for (db, dy) in db2.iter_mut().zip(dy.chunks_exact(lanes)) {
-            *db += linear::row_sum(dy);
-        }
-        dz.fill(Lane::ZERO);
-        linear::input_gradient(w2, dy, dz, lanes);
-        for (dz, &z) in dz.iter_mut().zip(&*z) {
-            *dz = dz.zip(z, |dz, z| if z > R::ZERO { dz } else { R::ZERO });
-        }
-        linear::weight_gradient(dz, x, dw1, lanes);
-        for (db, dz) in db1.iter_mut().zip(dz.chunks_exact(lanes)) {
-            *db += linear::row_sum(dz);
-        }
-        if let Some(dx) = dx {
+        let (z, tape) = tape.split_at_mut(hidden * lanes);
+        let (dz, sums) = tape.split_at_mut(lanes);
+        let [sum_w1, sum_b1, sum_w2, sum_b2] = self.split_mut(sums);
+        if let Some(dx) = dx.as_deref_mut() {
             dx.fill(Lane::ZERO);
-            linear::input_gradient(w1, dz, dx, lanes);
         }
+        for (j, z) in z.chunks_exact(lanes).enumerate() {
+            dz.fill(Lane::ZERO);
+            for (o, dy) in dy.chunks_exact(lanes).enumerate() {
+                let w = w2[o * hidden + j];
+                each::update1(dz, dy, |dz, dy| dz + dy * w);
+                sum_w2[o * hidden + j] = linear::dot(dy, z);
+            }
+            each::update1(dz, z, |dz, z| if z > R::ZERO { dz } else { R::ZERO });
+            sum_b1[j] = linear::partial_sums(dz);
+            for (i, x) in x.chunks_exact(lanes).enumerate() {
+                sum_w1[j * inputs + i] = linear::dot(dz, x);
+            }
+            if let Some(dx) = dx.as_deref_mut() {
+                linear::input_gradient(&w1[j * inputs..][..inputs], dz, dx, lanes);
+            }
+        }
+        for (sum, dy) in sum_b2.iter_mut().zip(dy.chunks_exact(lanes)) {
+            *sum = linear::partial_sums(dy);
+        }
+        add_sums(sums, dp);
     }
 
     fn gold(&self, operation: Operation) -> Option<Vec<R>> {

@@ -4,7 +4,7 @@
 
 use super::{Module, Options, Pass, Shape, Spec, nac};
 use crate::batch::Layout;
-use crate::lane::{self, LANES, linear};
+use crate::lane::{self, LANES, each, linear};
 use crate::penalty;
 use crate::rng::Rng;
 use crate::{Error, Lane, Operation, Real};
@@ -89,14 +89,10 @@ impl<R: Real> Module<R> for NacMul {
     fn forward(&self, p: &[R], x: &[Lane<R>], y: &mut [Lane<R>], tape: &mut [Lane<R>], at: Layout, _: Pass<'_>) {
         let mut tape = self.tape(tape, at);
         tape.weights.compute(p, R::ONE);
-        for (log, x) in tape.logs.iter_mut().zip(x) {
-            *log = x.map(|x| (x.abs() + R::of(EPSILON)).ln());
-        }
+        each::map1(tape.logs, x, |x| (x.abs() + R::of(EPSILON)).ln());
         linear::forward(tape.weights.w, tape.logs, y, at.lanes());
-        for (y, kept) in y.iter_mut().zip(tape.outputs) {
-            *y = y.map(R::exp);
-            *kept = *y;
-        }
+        each::update(y, R::exp);
+        tape.outputs.copy_from_slice(y);
     }
 
     #[inline(always)]
@@ -112,18 +108,14 @@ impl<R: Real> Module<R> for NacMul {
     ) {
         let lanes = at.lanes();
         let tape = self.tape(tape, at);
-        for ((slope, &dy), &y) in tape.slopes.iter_mut().zip(dy).zip(&*tape.outputs) {
-            *slope = dy * y;
-        }
+        each::map2(tape.slopes, dy, tape.outputs, |dy, y| dy * y);
         tape.dw.fill(R::ZERO);
         linear::weight_gradient(tape.slopes, tape.logs, tape.dw, lanes);
         tape.weights.backward(tape.dw, dp);
         if let Some(dx) = dx {
             dx.fill(Lane::ZERO);
             linear::input_gradient(tape.weights.w, tape.slopes, dx, lanes);
-            for (dx, &x) in dx.iter_mut().zip(x) {
-                *dx = *dx * x.map(|x| x.sign() / (x.abs() + R::of(EPSILON)));
-            }
+            each::update1(dx, x, |dx, x| dx * (x.sign() / (x.abs() + R::of(EPSILON))));
         }
     }
 

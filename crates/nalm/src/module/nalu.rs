@@ -8,7 +8,7 @@
 use super::nac_mul::EPSILON;
 use super::{Module, Options, Pass, Shape, Spec, nac, xavier};
 use crate::batch::Layout;
-use crate::lane::{self, LANES, linear};
+use crate::lane::{self, LANES, each, linear};
 use crate::penalty;
 use crate::rng::Rng;
 use crate::{Error, Lane, Operation, Real};
@@ -113,20 +113,13 @@ impl<R: Real> Module<R> for Nalu {
         let (hidden, gate) = p.split_at(2 * self.shape.weights());
         let mut tape = self.tape(tape, at);
         tape.weights.compute(hidden, scale);
-        for (log, x) in tape.logs.iter_mut().zip(x) {
-            *log = x.map(|x| (x.abs() + R::of(EPSILON)).ln());
-        }
+        each::map1(tape.logs, x, |x| (x.abs() + R::of(EPSILON)).ln());
         linear::forward(tape.weights.w, x, tape.sum, at.lanes());
         linear::forward(tape.weights.w, tape.logs, tape.product, at.lanes());
         linear::forward(gate, x, tape.gate, at.lanes());
-        for k in 0..y.len() {
-            let a = tape.sum[k];
-            let m = tape.product[k].map(R::exp);
-            let g = tape.gate[k].map(|z| (scale * z).sigmoid());
-            tape.product[k] = m;
-            tape.gate[k] = g;
-            y[k] = g * a + (Lane::splat(R::ONE) - g) * m;
-        }
+        each::update(tape.product, R::exp);
+        each::update(tape.gate, |z| (scale * z).sigmoid());
+        each::map3(y, tape.gate, tape.sum, tape.product, |g, a, m| g * a + (R::ONE - g) * m);
     }
 
     #[inline(always)]
@@ -149,32 +142,23 @@ impl<R: Real> Module<R> for Nalu {
         }
         tape.dw.fill(R::ZERO);
 
-        for k in 0..dy.len() {
-            slopes[k] = dy[k] * tape.gate[k];
-        }
+        each::map2(slopes, dy, tape.gate, |dy, g| dy * g);
         linear::weight_gradient(slopes, x, tape.dw, lanes);
         if let Some(dx) = dx.as_deref_mut() {
             linear::input_gradient(tape.weights.w, slopes, dx, lanes);
         }
 
-        for k in 0..dy.len() {
-            slopes[k] = dy[k] * (Lane::splat(R::ONE) - tape.gate[k]) * tape.product[k];
-        }
+        each::map3(slopes, dy, tape.gate, tape.product, |dy, g, m| dy * (R::ONE - g) * m);
         linear::weight_gradient(slopes, tape.logs, tape.dw, lanes);
         if let Some(dx) = dx.as_deref_mut() {
             tape.by_log.fill(Lane::ZERO);
             linear::input_gradient(tape.weights.w, slopes, tape.by_log, lanes);
-            for ((dx, &by_log), &x) in dx.iter_mut().zip(&*tape.by_log).zip(x) {
-                *dx += by_log * x.map(|x| x.sign() / (x.abs() + R::of(EPSILON)));
-            }
+            each::update2(dx, tape.by_log, x, |dx, by_log, x| dx + by_log * (x.sign() / (x.abs() + R::of(EPSILON))));
         }
         tape.weights.backward(tape.dw, &mut dp[..hidden]);
 
-        for k in 0..dy.len() {
-            let g = tape.gate[k];
-            let by_gate = g * (Lane::splat(R::ONE) - g) * R::of(self.scale);
-            slopes[k] = dy[k] * (tape.sum[k] - tape.product[k]) * by_gate;
-        }
+        each::map3(slopes, dy, tape.sum, tape.product, |dy, a, m| dy * (a - m));
+        each::update1(slopes, tape.gate, |slope, g| slope * (g * (R::ONE - g) * R::of(self.scale)));
         linear::weight_gradient(slopes, x, &mut dp[hidden..], lanes);
         if let Some(dx) = dx {
             linear::input_gradient(&p[hidden..], slopes, dx, lanes);

@@ -7,7 +7,7 @@
 
 use super::{Module, Options, Pass, Shape, Spec, xavier};
 use crate::batch::Layout;
-use crate::lane::{self, LANES, linear};
+use crate::lane::{self, LANES, each, linear};
 use crate::penalty::{self, Penalty, Recipe, Schedule};
 use crate::rng::Rng;
 use crate::{Error, Lane, Operation, Real};
@@ -117,36 +117,28 @@ impl<R: Real> Module<R> for Npu {
         let pi = R::of(std::f64::consts::PI);
         for (i, &g) in p[self.gates()..].iter().enumerate() {
             let g = g.at_least(R::ZERO).at_most(R::ONE);
-            for k in i * lanes..(i + 1) * lanes {
-                tape.radius[k] = x[k].map(|x| g * (x.abs() + R::of(EPSILON)) + (R::ONE - g));
-                tape.log[k] = tape.radius[k].map(R::ln);
-                tape.angle[k] = x[k].map(|x| if x < R::ZERO { g * pi } else { R::ZERO });
-            }
+            let own = i * lanes..(i + 1) * lanes;
+            let radius = &mut tape.radius[own.clone()];
+            each::map1(radius, &x[own.clone()], |x| g * (x.abs() + R::of(EPSILON)) + (R::ONE - g));
+            each::map1(&mut tape.log[own.clone()], radius, R::ln);
+            each::map1(&mut tape.angle[own.clone()], &x[own], |x| if x < R::ZERO { g * pi } else { R::ZERO });
         }
         linear::forward(&p[..n], tape.log, tape.real, lanes);
         linear::forward(&p[..n], tape.angle, tape.imaginary, lanes);
         if self.complex {
             let w = &p[n..2 * n];
             linear::forward(w, tape.angle, tape.scratch, lanes);
-            for (sum, &part) in tape.real.iter_mut().zip(&*tape.scratch) {
-                *sum = *sum - part;
-            }
+            each::update1(tape.real, tape.scratch, |sum, part| sum - part);
             linear::forward(w, tape.log, tape.scratch, lanes);
-            for (sum, &part) in tape.imaginary.iter_mut().zip(&*tape.scratch) {
-                *sum += part;
-            }
+            each::update1(tape.imaginary, tape.scratch, |sum, part| sum + part);
         }
-        for k in 0..y.len() {
-            let size = tape.real[k].map(R::exp);
-            let mut sine = Lane::ZERO;
-            let mut cosine = Lane::ZERO;
-            for r in 0..LANES {
-                (sine[r], cosine[r]) = tape.imaginary[k][r].sin_cos();
-            }
-            tape.real[k] = size * cosine;
-            tape.imaginary[k] = size * sine;
-            y[k] = tape.real[k];
+        for (real, imaginary) in lane::flat_mut(tape.real).iter_mut().zip(lane::flat_mut(tape.imaginary)) {
+            let size = real.exp();
+            let (sine, cosine) = imaginary.sin_cos();
+            *real = size * cosine;
+            *imaginary = size * sine;
         }
+        y.copy_from_slice(tape.real);
     }
 
     #[inline(always)]
@@ -164,10 +156,8 @@ impl<R: Real> Module<R> for Npu {
         let tape = self.tape(tape, at);
         let pi = R::of(std::f64::consts::PI);
         // From here on `real` and `imaginary` hold the gradient of the two exponents.
-        for k in 0..dy.len() {
-            tape.real[k] = dy[k] * tape.real[k];
-            tape.imaginary[k] = -(dy[k] * tape.imaginary[k]);
-        }
+        each::update1(tape.real, dy, |real, dy| dy * real);
+        each::update1(tape.imaginary, dy, |imaginary, dy| -(dy * imaginary));
         let (dw, dgates) = dp.split_at_mut(self.gates());
         linear::weight_gradient(tape.real, tape.log, &mut dw[..n], lanes);
         linear::weight_gradient(tape.imaginary, tape.angle, &mut dw[..n], lanes);
@@ -182,9 +172,7 @@ impl<R: Real> Module<R> for Npu {
             linear::input_gradient(tape.negative, tape.real, tape.by_angle, lanes);
             linear::input_gradient(&p[n..2 * n], tape.imaginary, tape.by_log, lanes);
             linear::weight_gradient(tape.imaginary, tape.log, &mut dw[n..], lanes);
-            for real in tape.real.iter_mut() {
-                *real = -*real;
-            }
+            each::update(tape.real, |real| -real);
             linear::weight_gradient(tape.real, tape.angle, &mut dw[n..], lanes);
         }
         let mut dx = dx;

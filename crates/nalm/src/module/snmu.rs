@@ -8,7 +8,7 @@
 
 use super::{Module, Options, Pass, Shape, Spec, nmu};
 use crate::batch::Layout;
-use crate::lane::add_sums;
+use crate::lane::{add_sums, each};
 use crate::noise::softplus;
 use crate::penalty::{self, Recipe};
 use crate::rng::Rng;
@@ -133,19 +133,17 @@ impl<R: Real> Module<R> for Snmu<R> {
         }
         if let [rho] = *rho {
             let width = softplus(rho);
-            for (n, &u) in tape.noise.iter_mut().zip(&*tape.base) {
-                *n = u * width + R::ONE;
-            }
+            each::map1(tape.noise, tape.base, |u| u * width + R::ONE);
         }
         for (w, y) in w.chunks_exact(inputs).zip(y.chunks_exact_mut(lanes)) {
             for (c, y) in y.iter_mut().enumerate() {
                 let n = tape.noise[c];
                 let mut over = nmu::factor(x[c] * n, w[0]);
-                let mut under = n.map(|n| self.denoiser.factor(n, w[0]));
+                let mut under = self.denoiser.factor(n, w[0]);
                 for i in 1..inputs {
                     let n = tape.noise[i * lanes + c];
                     over = over * nmu::factor(x[i * lanes + c] * n, w[i]);
-                    under = under * n.map(|n| self.denoiser.factor(n, w[i]));
+                    under = under * self.denoiser.factor(n, w[i]);
                 }
                 // One quotient of two products: the form behind the published digits.
                 *y = over / under;
@@ -184,7 +182,7 @@ impl<R: Real> Module<R> for Snmu<R> {
                     tape.before[i] = over;
                     tape.under[i] = under;
                     over = over * nmu::factor(x[i * lanes + c] * n, w[i]);
-                    under = under * n.map(|n| denoiser.factor(n, w[i]));
+                    under = under * denoiser.factor(n, w[i]);
                 }
                 let inverse = Lane::splat(R::ONE) / under;
                 let dy = dy[o * lanes + c];
@@ -204,12 +202,12 @@ impl<R: Real> Module<R> for Snmu<R> {
                         if learnable {
                             by_width += common * (w[i] * (R::ONE - w[i])) * tape.base[k];
                         }
-                        under_after = under_after * n.map(|n| denoiser.factor(n, w[i]));
+                        under_after = under_after * denoiser.factor(n, w[i]);
                     } else {
-                        let by_w = n.map(|n| denoiser.log_slopes(n, w[i]).0);
+                        let by_w = denoiser.log_slope_by_weight(n, w[i]);
                         tape.sums[i] += slope * (noisy - R::ONE) - total * by_w;
                         if learnable {
-                            let by_n = n.map(|n| denoiser.log_slopes(n, w[i]).1);
+                            let by_n = denoiser.log_slope_by_noise(n, w[i]);
                             by_width += (slope * x * w[i] - total * by_n) * tape.base[k];
                         }
                     }
