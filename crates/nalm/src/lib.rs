@@ -1,4 +1,39 @@
-//! spike
+//! Neural Arithmetic Logic Modules: small differentiable units whose weights read as arithmetic.
+//!
+//! A trained unit extrapolates, because what it has learned *is* the operation. Here a neural multiplication unit learns
+//! a * b from numbers between 1 and 2 and then multiplies any two numbers:
+//!
+//! ```
+//! use nalm::{Config, Network, Nmu, SingleModule, train};
+//!
+//! let task = SingleModule::mul(1.0, 2.0, 2.0, 6.0)?; // t = a * b, trained on U[1,2), tested on U[2,6)
+//! let network = Network::<f32>::single(Nmu::new(2, 1)?);
+//! let config = Config::published(&network).steps(10_000);
+//! let outcome = train(&network, &task, 0, &config, &mut ())?;
+//!
+//! assert!(outcome.solved());
+//! assert_eq!(outcome.params, [1.0, 1.0]); // the weights read: select both factors
+//! assert_eq!(network.predict(&outcome.params, &[123.0, -4.5])?, [-553.5]);
+//! # Ok::<(), nalm::Error>(())
+//! ```
+//!
+//! # What is here
+//!
+//! * [`module`]: the units — [`Nau`], [`Nmu`], the stochastic [`Snmu`] with its [`noise`] and [`denoiser`] lists, [`NacAdd`],
+//!   [`NacMul`], [`Nalu`] (also golden), [`Inalu`], [`Npu`] (also real), [`StgNmu`], [`Gated`] pairs, and the baselines
+//!   [`Linear`], [`Mlp`], [`Fc`], [`Mul`] — each with a hand-written gradient that is checked against differences in `f64`
+//!   ([`gradcheck`]). [`module::list`] has them all.
+//! * [`Network`] stacks them over one flat parameter vector; [`Recurrent`] unrolls one over a sequence.
+//! * [`task`]: the Single Module Task and the Arithmetic Dataset Task, for any operation, range and number of inputs.
+//! * [`train()`]: the loop, with an [`Observer`] for curves, progress and cancelling; [`Outcome`] says what came of it.
+//! * [`rng`]: two families of random streams, fast ones and those of the published experiments to the bit.
+//!
+//! # Promises
+//!
+//! The same arguments give the same bits on every machine, vector path and thread. A NaN is an outcome, not a crash. Passes
+//! neither fail nor allocate. Randomness, time, threads and files are never reached for: what a function needs is an
+//! argument.
+
 pub mod batch;
 pub mod denoiser;
 mod error;
@@ -18,14 +53,28 @@ mod recurrent;
 pub mod rng;
 pub mod task;
 pub mod train;
-pub use denoiser::{DENOISERS, Denoiser};
+
+pub use batch::{Batch, Layout};
+pub use denoiser::Denoiser;
 pub use error::Error;
 pub use lane::{Lane, Path};
-pub use metric::*;
-pub use module::*;
+pub use loss::{Loss, LossPlan};
+pub use metric::{Outcome, Row, Status, Verdict};
+pub use module::{
+    Dispatch, Fc, Gated, Inalu, Linear, Mlp, Module, Mul, NacAdd, NacMul, Nalu, Nau, Nmu, Npu, Options, Pass, Shape,
+    Snmu, StgNmu,
+};
 pub use network::{Network, Workspace};
 pub use noise::Noise;
 pub use operation::Operation;
-pub use range::*;
+pub use optim::Optimiser;
+pub use penalty::Penalty;
+pub use range::{Distribution, Interval, Range};
 pub use real::Real;
 pub use recurrent::Recurrent;
+pub use rng::{Rng, Stream};
+pub use task::{Arithmetic, SingleModule, Task, Thresholds};
+pub use train::{Config, GradientNoise, Observer, train};
+
+/// The version of the numerics: results of the same configuration may differ between versions, never within one.
+pub const NUMERICS: u32 = 1;

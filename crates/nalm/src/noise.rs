@@ -10,7 +10,7 @@ use std::str::FromStr;
 /// A distribution of multiplicative noise, drawn anew for every row and input in every training pass.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Noise {
-    /// Uniform on [low, high); the paper's U[1,5].
+    /// Uniform on [low, high); the paper's `U[1,5]`.
     Uniform {
         /// Smallest noise.
         low: f64,
@@ -350,7 +350,8 @@ mod tests {
             let mut rng = Rng::fast("mean", Purpose::Noise);
             let mut n = vec![Lane::ZERO; x.len()];
             let mut spare = n.clone();
-            spec.example.draw(&mut rng, &x, &mut n, &mut spare, &mut Lane::ZERO, at);
+            let mut memory = Lane::ZERO;
+            spec.example.draw(&mut rng, &x, &mut n, &mut spare, &mut memory, at);
             let got = n.iter().flat_map(|l| l.0).sum::<f64>() / (2 * rows) as f64;
             assert!((got / mean - 1.0).abs() < 0.02, "{}: {got} instead of {mean}", spec.name);
         }

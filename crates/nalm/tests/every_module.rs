@@ -1,14 +1,13 @@
 //! Laws that hold for every listed module. A new module is tested by being listed.
 
 use nalm::batch::{Layout, to_lanes};
+use nalm::denoiser::DENOISERS;
 use nalm::gradcheck;
 use nalm::lane::flat;
 use nalm::module::{self, Dispatch, Pass, Shape, Spec};
 use nalm::noise::NOISES;
 use nalm::rng::{Purpose, Rng};
-use nalm::{
-    DENOISERS, Denoiser, Lane, Module, Nau, Network, Nmu, Noise, Operation, Options, Path, Real, Recurrent, Snmu,
-};
+use nalm::{Denoiser, Lane, Nau, Network, Nmu, Noise, Operation, Options, Path, Real, Recurrent, Snmu};
 
 const SHAPES: [(usize, usize); 4] = [(2, 1), (1, 1), (3, 2), (5, 3)];
 const TOLERANCE: f64 = 1e-6;

@@ -22,7 +22,7 @@ pub(crate) fn exp(x: f32) -> f32 {
     let shifted = x * std::f32::consts::LOG2_E + ROUND;
     let n = shifted - ROUND;
     let r = (x - n * LN2_HIGH) - n * LN2_LOW;
-    let p = 1.381_461_1e-3;
+    let p = 1.381461e-3;
     let p = p * r + 8.368_71e-3;
     let p = p * r + 4.166_838_7e-2;
     let p = p * r + 1.666_652e-1;
@@ -51,7 +51,7 @@ pub(crate) fn ln(x: f32) -> f32 {
     let p = p * f + 1.420_176_2e-1;
     let p = p * f - 1.662_335_6e-1;
     let p = p * f + 2.000_122_7e-1;
-    let p = p * f - 2.500_082_1e-1;
+    let p = p * f - 2.500082e-1;
     let p = p * f + 3.333_333e-1;
     let square = f * f;
     let y = (p * f) * square + e * LN2_LOW;

@@ -98,6 +98,7 @@ macro_rules! lane_operator {
         impl<R: Real> $trait for Lane<R> {
             type Output = Self;
             #[inline(always)]
+            #[allow(clippy::assign_op_pattern)] // one token serves both the trait and its loop
             fn $method(mut self, other: Self) -> Self {
                 for k in 0..LANES {
                     self.0[k] = self.0[k] $op other.0[k];
@@ -108,6 +109,7 @@ macro_rules! lane_operator {
         impl<R: Real> $trait<R> for Lane<R> {
             type Output = Self;
             #[inline(always)]
+            #[allow(clippy::assign_op_pattern)]
             fn $method(mut self, other: R) -> Self {
                 for k in 0..LANES {
                     self.0[k] = self.0[k] $op other;

@@ -42,7 +42,7 @@ pub(super) fn spec<R: Real>() -> Spec<R> {
 }
 
 impl<R: Real> Snmu<R> {
-    /// The paper's sNMU with noise U[1,5].
+    /// The paper's sNMU with noise `U[1,5]`.
     pub fn new(inputs: usize, outputs: usize) -> Result<Self, Error> {
         Self::with(inputs, outputs, Noise::default(), Denoiser::default())
     }

@@ -78,8 +78,7 @@ fn step(s: &mut State) -> Words {
         s[0][k] = a[k] ^ d[k] ^ b[k];
         s[1][k] = b[k] ^ c[k] ^ a[k];
         s[2][k] = c[k] ^ a[k] ^ (b[k] << 9);
-        // Two shifts instead of `rotate_left`: SSE2 has no rotation, and its lowering defeats vectorisation.
-        s[3][k] = ((d[k] ^ b[k]) << 11) | ((d[k] ^ b[k]) >> 21);
+        s[3][k] = (d[k] ^ b[k]).rotate_left(11);
     }
     out
 }

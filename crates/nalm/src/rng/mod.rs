@@ -81,6 +81,9 @@ impl Purpose {
 }
 
 /// A generator that is handed to whatever needs randomness.
+///
+/// There are a handful of these in a run, so their size does not matter and a pointer would only be in the way.
+#[allow(clippy::large_enum_variant)]
 #[derive(Clone, Debug)]
 pub enum Rng {
     /// See [`Fast`].
