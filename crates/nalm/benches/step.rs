@@ -1,6 +1,6 @@
 //! Nanoseconds per training step, sampling included, evaluation excluded, on one core.
 //!
-//! `cargo bench --bench step [-- FILTER...] [--json] [--all-paths] [--reference]`
+//! `cargo bench --bench step [-- FILTER...] [--exact] [--json] [--all-paths] [--reference]`
 
 use nalm::module::{self, Dispatch, Options, Shape};
 use nalm::rng::Stream;
@@ -87,7 +87,8 @@ fn main() {
     let paths = if flag("--all-paths") { Path::available() } else { vec![Path::best()] };
     let mut rows = Vec::new();
     for step in steps() {
-        if !filters.is_empty() && !filters.iter().any(|f| step.name.contains(f.as_str())) {
+        let wanted = |f: &&String| if flag("--exact") { step.name == **f } else { step.name.contains(f.as_str()) };
+        if !filters.is_empty() && !filters.iter().any(wanted) {
             continue;
         }
         for &path in &paths {
