@@ -155,25 +155,50 @@ pub(super) fn backward<R: Real>(
         dx.fill(Lane::ZERO);
     }
     for o in 0..shape.outputs {
-        let w = &p[o * inputs..][..inputs];
-        sums.fill(Lane::ZERO);
-        for c in 0..lanes {
-            let mut product = Lane::splat(R::ONE);
-            for i in 0..inputs {
-                before[i] = product;
-                product = product * factor(x[i * lanes + c], w[i]);
+        let (w, dy) = (&p[o * inputs..][..inputs], &dy[o * lanes..][..lanes]);
+        match inputs {
+            // The same code with everything in registers.
+            2 => {
+                let (mut before, mut local) = ([Lane::ZERO; 2], [Lane::ZERO; 2]);
+                backward_output(2, w, x, dy, dx.as_deref_mut(), &mut before, &mut local);
+                sums.copy_from_slice(&local);
             }
-            let mut after = dy[o * lanes + c];
-            for i in (0..inputs).rev() {
-                let x = x[i * lanes + c];
-                let slope = before[i] * after;
-                sums[i] += slope * (x - R::ONE);
-                if let Some(dx) = dx.as_deref_mut() {
-                    dx[i * lanes + c] += slope * w[i];
-                }
-                after = after * factor(x, w[i]);
+            _ => {
+                sums.fill(Lane::ZERO);
+                backward_output(inputs, w, x, dy, dx.as_deref_mut(), before, sums);
             }
         }
         add_sums(sums, &mut dp[o * inputs..]);
+    }
+}
+
+/// The gradient of one output: partial sums for its weights, and its share of the inputs' gradient.
+#[inline(always)]
+fn backward_output<R: Real>(
+    inputs: usize,
+    w: &[R],
+    x: &[Lane<R>],
+    dy: &[Lane<R>],
+    mut dx: Option<&mut [Lane<R>]>,
+    before: &mut [Lane<R>],
+    sums: &mut [Lane<R>],
+) {
+    let lanes = dy.len();
+    for c in 0..lanes {
+        let mut product = Lane::splat(R::ONE);
+        for i in 0..inputs {
+            before[i] = product;
+            product = product * factor(x[i * lanes + c], w[i]);
+        }
+        let mut after = dy[c];
+        for i in (0..inputs).rev() {
+            let x = x[i * lanes + c];
+            let slope = before[i] * after;
+            sums[i] += slope * (x - R::ONE);
+            if let Some(dx) = dx.as_deref_mut() {
+                dx[i * lanes + c] += slope * w[i];
+            }
+            after = after * factor(x, w[i]);
+        }
     }
 }

@@ -162,7 +162,7 @@ impl<R: Real> Module<R> for Snmu<R> {
         tape: &mut [Lane<R>],
         at: Layout,
     ) {
-        let (lanes, inputs, denoiser) = (at.lanes(), self.shape.inputs, self.denoiser);
+        let (lanes, inputs) = (at.lanes(), self.shape.inputs);
         let (w, rho) = p.split_at(self.shape.weights());
         let (dw, drho) = dp.split_at_mut(self.shape.weights());
         let tape = self.tape(tape, at);
@@ -172,49 +172,21 @@ impl<R: Real> Module<R> for Snmu<R> {
         }
         let mut by_width = Lane::ZERO;
         for o in 0..self.shape.outputs {
-            let w = &w[o * inputs..][..inputs];
-            tape.sums.fill(Lane::ZERO);
-            for c in 0..lanes {
-                let mut over = Lane::splat(R::ONE);
-                let mut under = Lane::splat(R::ONE);
-                for i in 0..inputs {
-                    let n = tape.noise[i * lanes + c];
-                    tape.before[i] = over;
-                    tape.under[i] = under;
-                    over = over * nmu::factor(x[i * lanes + c] * n, w[i]);
-                    under = under * denoiser.factor(n, w[i]);
+            let (w, dy) = (&w[o * inputs..][..inputs], &dy[o * lanes..][..lanes]);
+            let (noise, base) = (&*tape.noise, &*tape.base);
+            match (self.denoiser, inputs) {
+                // The same code with everything in registers.
+                (Denoiser::Paper, 2) if !learnable => {
+                    let (mut before, mut under, mut sums) = ([Lane::ZERO; 2], [Lane::ZERO; 2], [Lane::ZERO; 2]);
+                    let scratch = [&mut before[..], &mut under[..], &mut sums[..]];
+                    backward_output(Denoiser::Paper, 2, w, x, noise, None, dy, dx.as_deref_mut(), scratch);
+                    tape.sums.copy_from_slice(&sums);
                 }
-                let inverse = Lane::splat(R::ONE) / under;
-                let dy = dy[o * lanes + c];
-                let mut after = dy * inverse;
-                let total = over * after;
-                let mut under_after = inverse;
-                for i in (0..inputs).rev() {
-                    let k = i * lanes + c;
-                    let (x, n) = (x[k], tape.noise[k]);
-                    let slope = tape.before[i] * after;
-                    let noisy = x * n;
-                    if denoiser == Denoiser::Paper {
-                        // 1 / (n w + 1 - w), by multiplying with the other factors of the denominator.
-                        let own = tape.under[i] * under_after;
-                        let common = slope * own * (x - R::ONE);
-                        tape.sums[i] += common * n;
-                        if learnable {
-                            by_width += common * (w[i] * (R::ONE - w[i])) * tape.base[k];
-                        }
-                        under_after = under_after * denoiser.factor(n, w[i]);
-                    } else {
-                        let by_w = denoiser.log_slope_by_weight(n, w[i]);
-                        tape.sums[i] += slope * (noisy - R::ONE) - total * by_w;
-                        if learnable {
-                            let by_n = denoiser.log_slope_by_noise(n, w[i]);
-                            by_width += (slope * x * w[i] - total * by_n) * tape.base[k];
-                        }
-                    }
-                    if let Some(dx) = dx.as_deref_mut() {
-                        dx[k] += slope * n * w[i];
-                    }
-                    after = after * nmu::factor(noisy, w[i]);
+                (denoiser, _) => {
+                    tape.sums.fill(Lane::ZERO);
+                    let base = learnable.then_some(base);
+                    let scratch = [&mut *tape.before, &mut *tape.under, &mut *tape.sums];
+                    by_width += backward_output(denoiser, inputs, w, x, noise, base, dy, dx.as_deref_mut(), scratch);
                 }
             }
             add_sums(tape.sums, &mut dw[o * inputs..]);
@@ -246,4 +218,63 @@ impl<R: Real> Module<R> for Snmu<R> {
         p.resize(self.param_len(), R::of(self.noise.rho()));
         Some(p)
     }
+}
+
+/// The gradient of one output: partial sums for its weights, its share of the inputs' gradient, and, where the noise is
+/// learned from the numbers in `base`, the gradient of its width.
+#[inline(always)]
+fn backward_output<R: Real>(
+    denoiser: Denoiser,
+    inputs: usize,
+    w: &[R],
+    x: &[Lane<R>],
+    noise: &[Lane<R>],
+    base: Option<&[Lane<R>]>,
+    dy: &[Lane<R>],
+    mut dx: Option<&mut [Lane<R>]>,
+    [before, under_before, sums]: [&mut [Lane<R>]; 3],
+) -> Lane<R> {
+    let lanes = dy.len();
+    let mut by_width = Lane::ZERO;
+    for c in 0..lanes {
+        let mut over = Lane::splat(R::ONE);
+        let mut under = Lane::splat(R::ONE);
+        for i in 0..inputs {
+            let n = noise[i * lanes + c];
+            before[i] = over;
+            under_before[i] = under;
+            over = over * nmu::factor(x[i * lanes + c] * n, w[i]);
+            under = under * denoiser.factor(n, w[i]);
+        }
+        let inverse = Lane::splat(R::ONE) / under;
+        let mut after = dy[c] * inverse;
+        let total = over * after;
+        let mut under_after = inverse;
+        for i in (0..inputs).rev() {
+            let k = i * lanes + c;
+            let (x, n) = (x[k], noise[k]);
+            let slope = before[i] * after;
+            let noisy = x * n;
+            if denoiser == Denoiser::Paper {
+                // 1 / (n w + 1 - w), by multiplying with the other factors of the denominator.
+                let own = under_before[i] * under_after;
+                let common = slope * own * (x - R::ONE);
+                sums[i] += common * n;
+                if let Some(base) = base {
+                    by_width += common * (w[i] * (R::ONE - w[i])) * base[k];
+                }
+                under_after = under_after * denoiser.factor(n, w[i]);
+            } else {
+                sums[i] += slope * (noisy - R::ONE) - total * denoiser.log_slope_by_weight(n, w[i]);
+                if let Some(base) = base {
+                    by_width += (slope * x * w[i] - total * denoiser.log_slope_by_noise(n, w[i])) * base[k];
+                }
+            }
+            if let Some(dx) = dx.as_deref_mut() {
+                dx[k] += slope * n * w[i];
+            }
+            after = after * nmu::factor(noisy, w[i]);
+        }
+    }
+    by_width
 }
