@@ -70,26 +70,32 @@ fn two_outputs<R: Real>(w0: &[R], w1: &[R], x: &[Lane<R>], y0: &mut [Lane<R>], y
     }
 }
 
-/// dw_oi += sum over rows of dy_o x_i
+/// dw_oi += sum over rows of dy_o x_i, two outputs at a time like [`forward`].
 #[inline(always)]
 pub(crate) fn weight_gradient<R: Real>(dy: &[Lane<R>], x: &[Lane<R>], dw: &mut [R], lanes: usize) {
     let inputs = x.len() / lanes;
-    let mut sums = [[Lane::ZERO; LANES]; 2];
+    let (mut sums0, mut sums1) = ([Lane::ZERO; LANES], [Lane::ZERO; LANES]);
     for (dw, dy) in dw.chunks_mut(2 * inputs).zip(dy.chunks(2 * lanes)) {
         let (dw0, dw1) = dw.split_at_mut(inputs);
         let (dy0, dy1) = dy.split_at(lanes);
         for (block, x) in x.chunks(LANES * lanes).enumerate() {
-            for (k, x) in x.chunks_exact(lanes).enumerate() {
-                sums[0][k] = dot(dy0, x);
-                if !dy1.is_empty() {
-                    sums[1][k] = dot(dy1, x);
-                }
-            }
             let start = block * LANES;
-            add_sums(&sums[0], &mut dw0[start..]);
-            if !dy1.is_empty() {
-                add_sums(&sums[1], &mut dw1[start..]);
+            if dy1.is_empty() {
+                for (sum, x) in sums0.iter_mut().zip(x.chunks_exact(lanes)) {
+                    *sum = dot(dy0, x);
+                }
+            } else {
+                for ((sum0, sum1), x) in sums0.iter_mut().zip(&mut sums1).zip(x.chunks_exact(lanes)) {
+                    let (mut s0, mut s1) = (Lane::ZERO, Lane::ZERO);
+                    for ((&dy0, &dy1), &x) in dy0.iter().zip(dy1).zip(x) {
+                        s0 += dy0 * x;
+                        s1 += dy1 * x;
+                    }
+                    (*sum0, *sum1) = (s0, s1);
+                }
+                add_sums(&sums1, &mut dw1[start..]);
             }
+            add_sums(&sums0, &mut dw0[start..]);
         }
     }
 }
