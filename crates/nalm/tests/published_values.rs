@@ -1,6 +1,9 @@
 //! The digits that the published experiments printed, and those of an independent emulation of them, from the same random
 //! streams.
 
+// The digits are kept as they were printed.
+#![allow(clippy::excessive_precision)]
+
 use nalm::batch::{Batch, Layout};
 use nalm::rng::{Mt19937, Rng, Stream};
 use nalm::task::{Arithmetic, PAPER_RANGES, SingleModule, Task};
