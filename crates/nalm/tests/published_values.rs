@@ -206,7 +206,7 @@ fn table_1_of_the_paper() {
     assert_eq!(printed(&column(&mlp, |o| o.test_error)), "1.9e2 +- 2.9e1");
     assert!(mlp.iter().all(|o| !o.flat.unwrap().solved && o.validation_error >= 1e-5));
     let dead = mlp.iter().filter(|o| (o.validation_error - 0.379).abs() < 0.01).count();
-    assert_eq!(dead, 14, "seeds whose hidden unit is dead");
+    assert_eq!(dead, 15, "seeds whose hidden unit is dead; with 14 the mean would be 0.215, not the printed 0.23");
 }
 
 /// Solved seeds, mean solved-at and mean best step of the solved seeds, for every range.
