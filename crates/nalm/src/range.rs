@@ -242,9 +242,18 @@ impl FromStr for Distribution {
 /// A distribution made ready for a number type.
 #[derive(Clone, Debug)]
 pub(crate) enum Sampler<R> {
-    Uniform(Vec<Piece<R>>),
-    Halves(Vec<Piece<R>>, Vec<Piece<R>>),
+    Uniform(Pieces<R>),
+    Halves(Pieces<R>, Pieces<R>),
     Other(Distribution),
+}
+
+/// A range made ready: the hot case of one interval, and unions.
+#[derive(Clone, Debug)]
+pub(crate) enum Pieces<R> {
+    /// middle + [`Real::centred`] * scale
+    One { middle: R, scale: R },
+    /// By [`Real::count`].
+    Many(Vec<Piece<R>>),
 }
 
 /// One interval of a union: numbers of [`Real::count`] from `from` on are mapped to low + (count - from) * scale.
@@ -280,11 +289,10 @@ impl<R: Real> Sampler<R> {
 }
 
 #[inline(always)]
-fn fill<R: Real>(fast: &mut Fast, x: &mut [Lane<R>], pieces: &[Piece<R>]) {
-    if let [Piece { low, scale, .. }] = *pieces {
-        fast.fill(x, |count| count * scale + low);
-    } else {
-        fast.fill(x, |count| {
+fn fill<R: Real>(fast: &mut Fast, x: &mut [Lane<R>], pieces: &Pieces<R>) {
+    match pieces {
+        Pieces::One { middle, scale } => fast.fill_centred(x, *middle, *scale),
+        Pieces::Many(pieces) => fast.fill(x, |count| {
             count.map(|count| {
                 let mut value = R::ZERO;
                 for piece in pieces {
@@ -294,31 +302,43 @@ fn fill<R: Real>(fast: &mut Fast, x: &mut [Lane<R>], pieces: &[Piece<R>]) {
                 }
                 value
             })
-        });
+        }),
     }
 }
 
-/// Splits the whole numbers below 1 / STEP among the intervals by their widths.
-fn pieces<R: Real>(range: &Range) -> Vec<Piece<R>> {
+/// The largest scale, to a few units in its last place, at which rounding does not leave the interval.
+fn shrink<R: Real>(scale: f64, inside: impl Fn(R) -> bool) -> R {
+    let mut less = R::STEP.to_f64();
+    let mut now = R::of(scale);
+    while !inside(now) {
+        now = R::of(scale * (1.0 - less));
+        less *= 2.0;
+    }
+    now
+}
+
+fn pieces<R: Real>(range: &Range) -> Pieces<R> {
+    if let [Interval { low, high }] = *range.intervals() {
+        let (first, middle) = (R::of(low), R::of(0.5 * (low + high)));
+        let scale = shrink(0.5 * (high - low) / R::CENTRED.to_f64(), |scale| {
+            let last = R::CENTRED * scale + middle;
+            -R::CENTRED * scale + middle >= first && last.to_f64() < high
+        });
+        return Pieces::One { middle, scale };
+    }
+    // The whole numbers below 1 / STEP are shared among the intervals by their widths.
     let total: f64 = range.intervals().iter().map(|i| i.width()).sum();
     let count = 1.0 / R::STEP.to_f64();
     let mut from = 0.0;
-    range
-        .intervals()
-        .iter()
-        .map(|&Interval { low, high }| {
-            let next = (from + count * (high - low) / total).round();
-            let last = R::of(next - from - 1.0);
-            // Rounding must not reach the upper bound; shrinking the step by a few units in its last place prevents it.
-            let (low, mut scale) = (R::of(low), (high - low) / (next - from));
-            while (last * R::of(scale) + low).to_f64() >= high {
-                scale *= 1.0 - R::STEP.to_f64();
-            }
-            let piece = Piece { from: R::of(from), low, scale: R::of(scale) };
-            from = next;
-            piece
-        })
-        .collect()
+    let piece = |&Interval { low, high }: &Interval| {
+        let next = (from + count * (high - low) / total).round();
+        let (first, last) = (R::of(low), R::of(next - from - 1.0));
+        let scale = shrink((high - low) / (next - from), |scale| (last * scale + first).to_f64() < high);
+        let piece = Piece { from: R::of(from), low: first, scale };
+        from = next;
+        piece
+    };
+    Pieces::Many(range.intervals().iter().map(piece).collect())
 }
 
 /// The distributions that are not hot.
@@ -400,13 +420,26 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_draw_stays_below_the_upper_bound() {
-        for text in ["U[1,2)", "U[1.1,1.2)", "U[-20,-10)", "U[-6,-2)∪U[2,6)", "U[1000,1000.001)", "U[-1,0)"] {
+    fn the_extreme_draws_stay_inside() {
+        for text in
+            ["U[1,2)", "U[1.1,1.2)", "U[-20,-10)", "U[-6,-2)∪U[2,6)", "U[1000,1000.001)", "U[-1,0)", "U[0,1e-9)"]
+        {
             let range: Range = text.parse().unwrap();
-            for (k, p) in pieces::<f32>(&range).iter().enumerate() {
-                let last = (16_777_216.0 / range.intervals().len() as f32) - 1.0;
-                let x = f64::from(last * p.scale + p.low);
-                assert!(x < range.intervals()[k].high, "{text}: {x}");
+            match pieces::<f32>(&range) {
+                Pieces::One { middle, scale } => {
+                    let Interval { low, high } = range.intervals()[0];
+                    let (least, most) = (middle - f32::CENTRED * scale, middle + f32::CENTRED * scale);
+                    assert!(least >= low as f32 && f64::from(most) < high, "{text}: {least} {most}");
+                    let used = f64::from(most) - f64::from(least);
+                    assert!(used > 0.8 * (high - low), "{text}: {used}");
+                }
+                Pieces::Many(pieces) => {
+                    for (k, p) in pieces.iter().enumerate() {
+                        let last = (16_777_216.0 / pieces.len() as f32) - 1.0;
+                        let x = f64::from(last * p.scale + p.low);
+                        assert!(x < range.intervals()[k].high, "{text}: {x}");
+                    }
+                }
             }
         }
     }

@@ -1,6 +1,6 @@
 //! The two number types: train in `f32`, check gradients in `f64`, the same code.
 
-use crate::lane::{self, LANES, math};
+use crate::lane::{self, Lane, math};
 use std::fmt::{Debug, Display};
 use std::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
 
@@ -69,14 +69,24 @@ pub trait Real:
     /// The step between two neighbours of [`Real::unit`]: one over the number of values of [`Real::count`].
     const STEP: Self;
 
+    /// A number between -CENTRED and CENTRED: all 32 bits of the first word, rounded (`f32`), or 53 bits of both (`f64`).
+    fn centred(first: u32, second: u32) -> Self;
+    /// The largest absolute value of [`Real::centred`].
+    const CENTRED: Self;
+
     /// A number in [0, 1).
     #[inline(always)]
     fn unit(first: u32, second: u32) -> Self {
         Self::count(first, second) * Self::STEP
     }
 
-    /// The sum of a lane, always added in the same tree.
-    fn sum(lane: &[Self; LANES]) -> Self;
+    /// Adds the sum of each lane to the number at its place.
+    #[doc(hidden)]
+    fn add_sums(lanes: &[Lane<Self>], out: &mut [Self]) {
+        for (out, lane) in out.iter_mut().zip(lanes) {
+            *out += lane.sum();
+        }
+    }
 
     /// The sign, with 0 for 0 (and for NaN).
     #[inline(always)]
@@ -115,6 +125,7 @@ impl Real for f32 {
     const NAME: &'static str = "f32";
     const WORDS: usize = 1;
     const STEP: Self = 1.0 / 16_777_216.0;
+    const CENTRED: Self = 2_147_483_648.0;
 
     #[inline(always)]
     fn of(x: f64) -> Self {
@@ -165,9 +176,12 @@ impl Real for f32 {
         // Through i32, for which every instruction set has a vector conversion.
         (first >> 8) as i32 as f32
     }
+    fn add_sums(lanes: &[Lane<Self>], out: &mut [Self]) {
+        lane::add_sums_f32(lanes, out);
+    }
     #[inline(always)]
-    fn sum(lane: &[Self; LANES]) -> Self {
-        lane::sum_f32(lane)
+    fn centred(first: u32, _: u32) -> Self {
+        first as i32 as f32
     }
 }
 
@@ -177,6 +191,7 @@ impl Real for f64 {
     const NAME: &'static str = "f64";
     const WORDS: usize = 2;
     const STEP: Self = 1.0 / 9_007_199_254_740_992.0;
+    const CENTRED: Self = 4_503_599_627_370_496.0;
 
     #[inline(always)]
     fn of(x: f64) -> Self {
@@ -227,7 +242,7 @@ impl Real for f64 {
         f64::from(first >> 5) * 67_108_864.0 + f64::from(second >> 6)
     }
     #[inline(always)]
-    fn sum(lane: &[Self; LANES]) -> Self {
-        lane::sum_portable(lane)
+    fn centred(first: u32, second: u32) -> Self {
+        Self::count(first, second) - 4_503_599_627_370_496.0
     }
 }

@@ -47,24 +47,35 @@ impl Fast {
         ((u64::from(self.word()) * u64::from(bound)) >> 32) as u32
     }
 
-    /// Hands sixteen numbers in [0, 1), times the number of values the type has, to `put` for every lane of `out`.
+    /// Maps sixteen numbers of [`Real::count`] to every lane of `out`.
     #[inline(always)]
     pub(crate) fn fill<R: Real>(&mut self, out: &mut [Lane<R>], put: impl Fn(Lane<R>) -> Lane<R>) {
         let mut state = self.state;
         for lane in out {
-            *lane = put(count(&mut state));
+            *lane = put(draw(&mut state, R::count));
+        }
+        self.state = state;
+    }
+
+    /// Fills every lane with numbers of [`Real::centred`] times `scale` plus `middle`. One vector instruction less per
+    /// sixteen numbers than by [`Fast::fill`]; sampling is half of a step on many inputs.
+    #[inline(always)]
+    pub(crate) fn fill_centred<R: Real>(&mut self, out: &mut [Lane<R>], middle: R, scale: R) {
+        let mut state = self.state;
+        for lane in out {
+            *lane = draw(&mut state, R::centred) * scale + middle;
         }
         self.state = state;
     }
 }
 
 #[inline(always)]
-fn count<R: Real>(state: &mut State) -> Lane<R> {
+fn draw<R: Real>(state: &mut State, number: impl Fn(u32, u32) -> R) -> Lane<R> {
     let first = step(state);
     let second = if R::WORDS == 2 { step(state) } else { first };
     let mut lane = Lane::ZERO;
     for k in 0..LANES {
-        lane[k] = R::count(first[k], second[k]);
+        lane[k] = number(first[k], second[k]);
     }
     lane
 }

@@ -148,8 +148,10 @@ impl Rng {
     pub fn fill_uniform<R: Real>(&mut self, low: R, high: R, out: &mut [Lane<R>], at: Layout) {
         match self {
             Rng::Fast(fast) => {
-                let scale = (high - low) * R::STEP;
-                fast.fill(out, |count| count * scale + low);
+                // A little narrower than the interval, so that rounding does not turn a number below 1 into 1.
+                let half = R::of(0.5);
+                let scale = (high - low) * half * (R::ONE - R::STEP - R::STEP) / R::CENTRED;
+                fast.fill_centred(out, (low + high) * half, scale);
             }
             Rng::Torch(torch) => torch.fill_uniform(low, high, out, at),
         }
@@ -207,6 +209,14 @@ mod tests {
             assert!((moment(2) - 1.0).abs() < 5.0 * (2.0 / n).sqrt());
             assert!((moment(4) - 3.0).abs() < 5.0 * (96.0 / n).sqrt());
         }
+    }
+
+    #[test]
+    fn units_never_reach_one() {
+        let scale = 0.5 * (1.0 - 2.0 * f32::STEP) / f32::CENTRED;
+        assert!(f32::CENTRED * scale + 0.5 < 1.0 && -f32::CENTRED * scale + 0.5 >= 0.0);
+        let scale = 0.5 * (1.0 - 2.0 * f64::STEP) / f64::CENTRED;
+        assert!(f64::CENTRED * scale + 0.5 < 1.0 && -f64::CENTRED * scale + 0.5 >= 0.0);
     }
 
     #[test]
