@@ -44,21 +44,37 @@ impl Mt19937 {
         double(a, b)
     }
 
-    /// Fills a slice with doubles in [0, 1), as if by repeated [`Mt19937::double`].
-    pub fn doubles(&mut self, mut out: &mut [f64]) {
+    /// Fills a slice with numbers in [low, low + width), as if by low + width * [`Mt19937::double`].
+    pub fn doubles(&mut self, low: f64, width: f64, mut out: &mut [f64]) {
         while !out.is_empty() {
             // At the end of a block, and where a pair straddles it, one by one.
             let pairs = ((N - self.next) / 2).min(out.len());
             if pairs == 0 {
-                out[0] = self.double();
+                out[0] = low + width * self.double();
                 out = &mut out[1..];
                 continue;
             }
-            for (u, pair) in out.iter_mut().zip(self.words[self.next..].as_chunks::<2>().0) {
-                *u = double(pair[0], pair[1]);
-            }
+            let (done, rest) = out.split_at_mut(pairs);
+            lane::run(self.path, Convert { words: &self.words[self.next..], low, width, out: done });
             self.next += 2 * pairs;
-            out = &mut out[pairs..];
+            out = rest;
+        }
+    }
+
+    /// Hands every word of the next `count` to `put`, with its number.
+    #[inline(always)]
+    pub(crate) fn words(&mut self, count: usize, mut put: impl FnMut(usize, u32)) {
+        let mut done = 0;
+        while done < count {
+            if self.next == N {
+                self.refill();
+            }
+            let stretch = (N - self.next).min(count - done);
+            for (k, &word) in self.words[self.next..][..stretch].iter().enumerate() {
+                put(done + k, word);
+            }
+            self.next += stretch;
+            done += stretch;
         }
     }
 
@@ -86,6 +102,23 @@ impl Mt19937 {
 #[inline(always)]
 fn double(a: u32, b: u32) -> f64 {
     (f64::from(a >> 5) * 67_108_864.0 + f64::from(b >> 6)) * (1.0 / 9_007_199_254_740_992.0)
+}
+
+struct Convert<'a> {
+    words: &'a [u32],
+    low: f64,
+    width: f64,
+    out: &'a mut [f64],
+}
+
+impl Kernel for Convert<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        for (u, pair) in self.out.iter_mut().zip(self.words.as_chunks::<2>().0) {
+            *u = self.low + self.width * double(pair[0], pair[1]);
+        }
+    }
 }
 
 struct Twist<'a> {
@@ -155,8 +188,11 @@ mod tests {
             }
             let mut block = one.clone();
             let mut filled = vec![0.0; 2000];
-            block.doubles(&mut filled);
+            block.doubles(0.0, 1.0, &mut filled);
             assert_eq!(filled, (0..2000).map(|_| one.double()).collect::<Vec<_>>(), "skip {skip}");
+            let mut words = Vec::new();
+            block.words(1300, |k, word| words.push((k, word)));
+            assert_eq!(words, (0..1300).map(|k| (k, one.word())).collect::<Vec<_>>(), "skip {skip}");
             assert_eq!(block.word(), one.word());
         }
     }

@@ -2,6 +2,7 @@
 
 use super::Mt19937;
 use crate::batch::Layout;
+use crate::lane::{self, LANES};
 use crate::{Lane, Real};
 
 /// The stream behind published initial weights and noise.
@@ -21,8 +22,7 @@ impl Torch {
     /// 24 random bits scaled to [low, high) in the arithmetic of `R`.
     #[inline]
     pub fn uniform<R: Real>(&mut self, low: R, high: R) -> R {
-        let unit = R::of(f64::from(self.words.word() & 0x00ff_ffff) / 16_777_216.0);
-        unit * (high - low) + low
+        scale(self.words.word(), low, high)
     }
 
     /// A standard normal number, as tensors of fewer than 16 elements are filled.
@@ -46,11 +46,23 @@ impl Torch {
     /// Fills a `[rows, features]` tensor row by row.
     #[inline(never)]
     pub(crate) fn fill_uniform<R: Real>(&mut self, low: R, high: R, out: &mut [Lane<R>], at: Layout) {
-        for row in 0..at.rows {
-            for feature in out.chunks_exact_mut(at.lanes()) {
-                *at.row_mut(feature, row) = self.uniform(low, high);
+        let (lanes, flat) = (at.lanes(), lane::flat_mut(out));
+        let features = flat.len() / (lanes * LANES);
+        let (mut row, mut start) = (0, 0);
+        self.words.words(at.rows * features, |_, word| {
+            flat[start + row] = scale(word, low, high);
+            start += lanes * LANES;
+            if start == flat.len() {
+                (row, start) = (row + 1, 0);
             }
-        }
+        });
         at.pad(out);
     }
+}
+
+/// 24 bits of a word, in the arithmetic of `R`.
+#[inline(always)]
+fn scale<R: Real>(word: u32, low: R, high: R) -> R {
+    let unit = R::of(f64::from(word & 0x00ff_ffff) / 16_777_216.0);
+    unit * (high - low) + low
 }

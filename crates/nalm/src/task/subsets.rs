@@ -214,9 +214,8 @@ impl ReferenceSamples {
         let numbers = batch.at.rows * subsets.inputs;
         let intervals = range.intervals();
         scratch.resize(numbers * intervals.len(), 0.0);
-        rng.doubles(scratch);
         for (part, interval) in scratch.chunks_exact_mut(numbers).zip(intervals) {
-            part.iter_mut().for_each(|u| *u = interval.low + interval.width() * *u);
+            rng.doubles(interval.low, interval.width(), part);
         }
         if intervals.len() == 2 {
             let (first, second) = scratch.split_at_mut(numbers);
@@ -244,22 +243,30 @@ impl<R: Real> Kernel for Transpose<'_, R> {
     #[inline(always)]
     fn run(self) {
         let Batch { x, t, at } = self.batch;
+        let (x, t) = (x.as_mut_slice(), t.as_mut_slice());
         let (lanes, inputs) = (at.lanes(), self.subsets.inputs);
+        let Subsets { a, b, .. } = self.subsets;
         for (c, block) in self.rows.chunks(LANES * inputs).enumerate() {
-            if block.len() == LANES * inputs {
-                for i in 0..inputs {
-                    x[i * lanes + c] = Lane(std::array::from_fn(|k| R::of(block[k * inputs + i])));
+            let (mut sum_a, mut sum_b) = (Lane::<f64>::ZERO, Lane::<f64>::ZERO);
+            for i in 0..inputs {
+                let mut wide = Lane::<f64>::ZERO;
+                for (wide, row) in wide.0.iter_mut().zip(block.chunks_exact(inputs)) {
+                    *wide = row[i];
                 }
-            } else {
-                for (k, row) in block.chunks_exact(inputs).enumerate() {
-                    for i in 0..inputs {
-                        x[i * lanes + c][k] = R::of(row[i]);
-                    }
+                if a.contains(&i) {
+                    sum_a += wide;
                 }
+                if b.contains(&i) {
+                    sum_b += wide;
+                }
+                let mut narrow = Lane::ZERO;
+                for k in 0..LANES {
+                    narrow[k] = R::of(wide[k]);
+                }
+                x[i * lanes + c] = narrow;
             }
-            for (k, row) in block.chunks_exact(inputs).enumerate() {
-                let (a, b) = self.subsets.sums(row);
-                t[c][k] = R::of(self.operation.apply(a, b));
+            for k in 0..LANES {
+                t[c][k] = R::of(self.operation.apply(sum_a[k], sum_b[k]));
             }
         }
         pad(x, t, *at);
