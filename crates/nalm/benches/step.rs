@@ -5,7 +5,7 @@
 use nalm::module::{self, Dispatch, Options, Shape};
 use nalm::rng::Stream;
 use nalm::task::{Arithmetic, SingleModule, Task};
-use nalm::train::{Config, train};
+use nalm::{Config, train};
 use nalm::{Nau, Network, Nmu, Operation, Path, Range, Snmu};
 use std::time::Instant;
 
@@ -52,7 +52,7 @@ fn steps() -> Vec<Step> {
         ("mlp-100", "mlp"),
     ] {
         let spec = module::find::<f32>(unit).expect("a listed unit");
-        let unit = (spec.build)(Shape { inputs: 2, outputs: 1 }, &Options::default()).expect("a unit");
+        let unit = (spec.build)(Shape::new(2, 1).expect("a shape"), &Options::default()).expect("a unit");
         steps.push(Step { name, network: Network::new(vec![unit]).expect("a unit"), task: Box::new(product()) });
     }
     steps
@@ -64,7 +64,8 @@ fn time(step: &Step, path: Path, stream: Stream) -> (f64, f64) {
         evaluation: 16,
         log_every: u64::MAX,
         path,
-        ..Config::published(&step.network).steps(steps).stream(stream)
+        // The penalty acts from the second step on, so that every step does all of its work.
+        ..Config::published(&step.network).steps(steps).ramp(0, 1).stream(stream)
     };
     let run = |steps: u64| {
         let start = Instant::now();

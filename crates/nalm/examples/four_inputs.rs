@@ -29,7 +29,7 @@ fn main() -> Result<(), Error> {
     let mut solved: Vec<u64> = [even?, odd?].concat().into_iter().flatten().collect();
     solved.sort_unstable();
     let (low, high) = wilson(solved.len() as f64, SEEDS as f64);
-    let threshold = nalm::Task::<f32>::thresholds(&task).simulated;
+    let threshold = task.thresholds().simulated;
     println!("threshold {threshold:.3e}");
     println!("{} of {SEEDS} solved, 95 % interval {low:.3} to {high:.3}", solved.len());
     println!("solved at {} in the median", solved[solved.len() / 2]);

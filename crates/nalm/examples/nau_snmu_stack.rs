@@ -31,7 +31,7 @@ fn main() -> Result<(), Error> {
     let layers: Vec<Box<dyn Dispatch<f32>>> = vec![Box::new(Nau::new(100, 2)?), Box::new(Snmu::new(2, 1)?)];
     let network = Network::new(layers)?;
     let config = Config::published(&network).steps(2_000_000).ramp(1_000_000, 2_000_000);
-    let threshold = nalm::Task::<f32>::thresholds(&task).simulated;
+    let threshold = task.thresholds().simulated;
     println!("{} with {} parameters; solved below {threshold:.2e}", network.name(), network.param_len());
 
     let outcome = train(&network, &task, 0, &config, &mut Progress { threshold, solved: 0 })?;

@@ -7,7 +7,13 @@ use nalm::{Config, Error, Lane, Layout, Module, Network, Pass, Real, Rng, Shape,
 
 #[derive(Debug)]
 struct ScaledProduct {
-    inputs: usize,
+    shape: Shape,
+}
+
+impl ScaledProduct {
+    fn new(inputs: usize) -> Result<Self, Error> {
+        Ok(Self { shape: Shape::new(inputs, 1)? })
+    }
 }
 
 impl<R: Real> Module<R> for ScaledProduct {
@@ -16,7 +22,7 @@ impl<R: Real> Module<R> for ScaledProduct {
     }
 
     fn shape(&self) -> Shape {
-        Shape { inputs: self.inputs, outputs: 1 }
+        self.shape
     }
 
     fn param_len(&self) -> usize {
@@ -30,7 +36,7 @@ impl<R: Real> Module<R> for ScaledProduct {
     #[inline(always)]
     fn forward(&self, p: &[R], x: &[Lane<R>], y: &mut [Lane<R>], _: &mut [Lane<R>], at: Layout, _: Pass<'_>) {
         for (c, y) in y.iter_mut().enumerate() {
-            *y = (0..self.inputs).fold(Lane::splat(p[0]), |product, i| product * at.feature(x, i)[c]);
+            *y = (0..self.shape.inputs).fold(Lane::splat(p[0]), |product, i| product * at.feature(x, i)[c]);
         }
     }
 
@@ -47,11 +53,11 @@ impl<R: Real> Module<R> for ScaledProduct {
     ) {
         for c in 0..at.lanes() {
             let others = |skip: usize| {
-                let kept = (0..self.inputs).filter(move |&i| i != skip);
+                let kept = (0..self.shape.inputs).filter(move |&i| i != skip);
                 kept.fold(dy[c], |product, i| product * at.feature(x, i)[c])
             };
             dp[0] += others(usize::MAX).sum();
-            for i in 0..self.inputs {
+            for i in 0..self.shape.inputs {
                 if let Some(dx) = dx.as_deref_mut() {
                     at.feature_mut(dx, i)[c] = others(i) * p[0];
                 }
@@ -61,11 +67,11 @@ impl<R: Real> Module<R> for ScaledProduct {
 }
 
 fn main() -> Result<(), Error> {
-    let check = gradcheck::check_many(&Network::single(ScaledProduct { inputs: 3 }), true, 20);
+    let check = gradcheck::check_many(&Network::single(ScaledProduct::new(3)?), true, 20);
     println!("worst relative error of {} gradients: {:.1e}", check.compared, check.worst_relative_error);
     assert!(check.worst_relative_error < 1e-6, "the backward pass does not belong to the forward pass");
 
-    let network = Network::<f32>::single(ScaledProduct { inputs: 2 });
+    let network = Network::<f32>::single(ScaledProduct::new(2)?);
     let task = SingleModule::mul(1.0, 2.0, 2.0, 6.0)?;
     let outcome = train(&network, &task, 0, &Config::published(&network).steps(5_000), &mut ())?;
     println!("scale {:?}, error outside the training range {:.1e}", outcome.params, outcome.test_error);

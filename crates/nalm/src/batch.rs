@@ -8,6 +8,7 @@ use crate::{Error, Real};
 /// A tensor of `f` features is a slice of `f * lanes()` lanes: `[feature][row / 16][row % 16]`. Rows beyond
 /// [`Layout::rows`] in the last lane are padding: they hold ordinary numbers, and no result depends on them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Layout {
     /// Rows that count.
     pub rows: usize,
@@ -23,9 +24,8 @@ impl Layout {
 
     /// A layout for `rows` rows on a given path.
     pub fn on(path: Path, rows: usize) -> Result<Self, Error> {
-        if rows == 0 {
-            return Err(Error::Value { what: "number of rows in a batch", got: "0".into(), want: "at least 1" });
-        }
+        Error::check(rows > 0, "number of rows in a batch", 0.0, "at least 1")?;
+        Error::check(rows < 1 << 31, "number of rows in a batch", rows as f64, "below 2^31")?;
         Ok(Self { rows, path })
     }
 
@@ -74,7 +74,7 @@ impl Layout {
     /// How many rows of lane `index` count.
     #[inline(always)]
     pub fn rows_in(self, index: usize) -> usize {
-        (self.rows - index * LANES).min(LANES)
+        self.rows.saturating_sub(index * LANES).min(LANES)
     }
 }
 
@@ -98,7 +98,11 @@ impl<R: Real> Batch<R> {
 }
 
 /// Turns row-major numbers into lanes.
-pub fn to_lanes<R: Real>(rows: &[R], at: Layout) -> Vec<Lane<R>> {
+pub fn to_lanes<R: Real>(rows: &[R], at: Layout) -> Result<Vec<Lane<R>>, Error> {
+    if !rows.len().is_multiple_of(at.rows) {
+        let what = format!("numbers for {} rows of equal length", at.rows);
+        return Err(Error::Shape { what, got: rows.len(), want: rows.len().next_multiple_of(at.rows) });
+    }
     let features = rows.len() / at.rows;
     let mut tensor = vec![Lane::ZERO; features * at.lanes()];
     for (row, values) in rows.chunks_exact(features.max(1)).enumerate() {
@@ -107,7 +111,7 @@ pub fn to_lanes<R: Real>(rows: &[R], at: Layout) -> Vec<Lane<R>> {
         }
     }
     at.pad(&mut tensor);
-    tensor
+    Ok(tensor)
 }
 
 /// Turns lanes into row-major numbers.
@@ -123,7 +127,7 @@ mod tests {
     fn rows_survive_the_round_trip_and_padding_copies_the_last_row() {
         let rows: Vec<f64> = (0..3 * 21).map(f64::from).collect();
         let at = Layout::new(21).unwrap();
-        let lanes = to_lanes(&rows, at);
+        let lanes = to_lanes(&rows, at).unwrap();
         assert_eq!(lanes.len(), 3 * 2);
         assert_eq!(from_lanes(&lanes, at), rows);
         assert_eq!(at.feature(&lanes, 1)[1][15], rows[20 * 3 + 1]);
@@ -132,5 +136,6 @@ mod tests {
     #[test]
     fn an_empty_batch_is_refused() {
         assert!(Layout::new(0).unwrap_err().to_string().contains("rows"));
+        assert!(to_lanes(&[0.0; 31], Layout::new(16).unwrap()).unwrap_err().to_string().contains("got 31"));
     }
 }

@@ -35,6 +35,7 @@
 //! argument.
 
 pub mod batch;
+mod config;
 pub mod denoiser;
 mod error;
 pub mod gradcheck;
@@ -49,12 +50,14 @@ pub mod optim;
 pub mod penalty;
 pub mod range;
 mod real;
+pub mod recipe;
 mod recurrent;
 pub mod rng;
 pub mod task;
 pub mod train;
 
 pub use batch::{Batch, Layout};
+pub use config::{Config, GradientNoise};
 pub use denoiser::Denoiser;
 pub use error::Error;
 pub use lane::{Lane, Path};
@@ -68,13 +71,22 @@ pub use network::{Network, Workspace};
 pub use noise::Noise;
 pub use operation::Operation;
 pub use optim::Optimiser;
-pub use penalty::Penalty;
+pub use penalty::{Penalty, Schedule};
 pub use range::{Distribution, Interval, Range};
 pub use real::Real;
+pub use recipe::{Recipe, Reinit};
 pub use recurrent::Recurrent;
 pub use rng::{Rng, Stream};
 pub use task::{Arithmetic, SingleModule, Task, Thresholds};
-pub use train::{Config, GradientNoise, Observer, train};
+pub use train::{Observer, train};
 
 /// The version of the numerics: results of the same configuration may differ between versions, never within one.
 pub const NUMERICS: u32 = 1;
+
+// The code in both README files compiles and does what it says.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct CrateReadme;
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct ProjectReadme;

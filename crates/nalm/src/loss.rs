@@ -68,6 +68,12 @@ impl LossPlan {
     }
 }
 
+/// `lane` with 0 in the padding, whatever is there.
+#[inline(always)]
+fn masked<R: Real>(lane: Lane<R>, k: usize, at: Layout, last: Lane<R>) -> Lane<R> {
+    lane.zip(mask(k, at, last), |value, counts| if counts > R::ZERO { value } else { R::ZERO })
+}
+
 /// 1 for the rows of lane `k` that count and 0 for padding.
 ///
 /// The kernels below are plain loops over `k` that call this, not closures: a closure of their size would not be inlined
@@ -107,7 +113,7 @@ impl<R: Real> Kernel for Mse<'_, R> {
         let scale = R::of(2.0) / n;
         let mut sum = Lane::ZERO;
         for (k, ((&y, &t), dy)) in y.iter().zip(t).zip(dy).enumerate() {
-            let residual = (y - t) * mask(k, at, last);
+            let residual = masked(y - t, k, at, last);
             sum += residual * residual;
             *dy = residual * scale;
         }
@@ -136,13 +142,13 @@ impl<R: Real> Kernel for Pearson<'_, R> {
         let (n, last) = (count(y, at), last_mask(at));
         let (mut y_sum, mut t_sum) = (Lane::ZERO, Lane::ZERO);
         for (k, (&y, &t)) in y.iter().zip(t).enumerate() {
-            y_sum += y * mask(k, at, last);
-            t_sum += t * mask(k, at, last);
+            y_sum += masked(y, k, at, last);
+            t_sum += masked(t, k, at, last);
         }
         let (y_mean, t_mean) = (total(&y_sum) / n, total(&t_sum) / n);
         let (mut yy, mut tt, mut yt) = (Lane::ZERO, Lane::ZERO, Lane::ZERO);
         for (k, (&y, &t)) in y.iter().zip(t).enumerate() {
-            let (a, b) = ((y - y_mean) * mask(k, at, last), (t - t_mean) * mask(k, at, last));
+            let (a, b) = (masked(y - y_mean, k, at, last), masked(t - t_mean, k, at, last));
             yy += a * a;
             tt += b * b;
             yt += a * b;
@@ -152,7 +158,7 @@ impl<R: Real> Kernel for Pearson<'_, R> {
         let correlation = total(&yt) / n / spread;
         let (by_t, by_y) = (R::ONE / (n * spread), correlation / (n * variance));
         for (k, ((&y, &t), dy)) in y.iter().zip(t).zip(dy).enumerate() {
-            *dy = ((y - y_mean) * by_y - (t - t_mean) * by_t) * mask(k, at, last);
+            *dy = masked((y - y_mean) * by_y - (t - t_mean) * by_t, k, at, last);
         }
         R::ONE - correlation
     }
@@ -173,10 +179,10 @@ impl<R: Real> Kernel for Mape<'_, R> {
         let (n, last) = (count(y, at), last_mask(at));
         let mut sum = Lane::ZERO;
         for (k, ((&y, &t), dy)) in y.iter().zip(t).zip(dy).enumerate() {
-            let weight = t.map(|t| R::ONE / (t.abs().at_least(R::of(GUARD)) * n)) * mask(k, at, last);
+            let weight = t.map(|t| R::ONE / (t.abs().at_least(R::of(GUARD)) * n));
             let residual = y - t;
-            sum += residual.map(R::abs) * weight;
-            *dy = residual.map(R::sign) * weight;
+            sum += masked(residual.map(R::abs) * weight, k, at, last);
+            *dy = masked(residual.map(R::sign) * weight, k, at, last);
         }
         total(&sum)
     }
@@ -193,7 +199,10 @@ mod tests {
     fn loss(loss: Loss, y: &[f64]) -> (f64, Vec<f64>) {
         let at = Layout::new(y.len()).unwrap();
         let mut dy = vec![Lane::splat(9.0); at.lanes()];
-        let value = loss.gradient(&to_lanes(y, at), &to_lanes(&T, at), &mut dy, at);
+        let (mut y, mut t) = (to_lanes(y, at).unwrap(), to_lanes(&T, at).unwrap());
+        y[0].0[5..].fill(f64::INFINITY);
+        t[0].0[5..].fill(f64::NAN);
+        let value = loss.gradient(&y, &t, &mut dy, at);
         assert!(dy[0].0[5..].iter().all(|d| *d == 0.0), "padding");
         (value, from_lanes(&dy, at))
     }

@@ -170,7 +170,7 @@ impl<R: Real> Network<R> {
         }
         let at = Layout::new(rows.len() / inputs)?;
         let mut work = self.workspace(at);
-        Ok(batch::from_lanes(self.forward(p, &batch::to_lanes(rows, at), &mut work, Pass::Eval), at))
+        Ok(batch::from_lanes(self.forward(p, &batch::to_lanes(rows, at)?, &mut work, Pass::Eval), at))
     }
 }
 

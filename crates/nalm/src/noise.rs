@@ -157,7 +157,8 @@ impl Noise {
     /// The rho at which a learnable bound starts.
     pub(crate) fn rho(&self) -> f64 {
         match *self {
-            Noise::Learnable { start } => libm::log(libm::expm1(start - 1.0)),
+            // The inverse of softplus, in the form that does not overflow.
+            Noise::Learnable { start } => (start - 1.0) + libm::log(-libm::expm1(1.0 - start)),
             _ => 0.0,
         }
     }
@@ -339,7 +340,7 @@ mod tests {
         let rows = 16_000;
         let at = Layout::new(rows).unwrap();
         let x: Vec<f64> = (0..2 * rows).map(|k| if k % 4 < 2 { -1.0 } else { 1.0 }).collect();
-        let x = to_lanes(&x, at);
+        let x = to_lanes(&x, at).unwrap();
         for spec in NOISES {
             let mean = match spec.example {
                 Noise::Batch(_) => 1.5,
@@ -358,9 +359,17 @@ mod tests {
     }
 
     #[test]
+    fn the_start_of_a_learned_bound_is_the_inverse_of_its_softplus() {
+        for start in [1.001, 2.0, 5.0, 50.0, 5000.0] {
+            let rho = Noise::Learnable { start }.rho();
+            assert!((1.0 + softplus(rho) - start).abs() < 1e-9 * start, "{start}: {rho}");
+        }
+    }
+
+    #[test]
     fn deviations_ignore_the_padding() {
         let at = Layout::new(3).unwrap();
-        let x = to_lanes(&[1.0, 2.0, 4.0], at);
+        let x = to_lanes(&[1.0, 2.0, 4.0], at).unwrap();
         assert!((deviation(&x, at) - (7f64 / 3.0).sqrt()).abs() < 1e-12);
     }
 }

@@ -1,4 +1,4 @@
-//! Penalties that pull weights to arithmetic, their schedules, and the recipe a module's authors train it with.
+//! Penalties that pull weights to arithmetic, and their schedules.
 
 use crate::{Error, Real};
 
@@ -55,8 +55,8 @@ impl Penalty {
                 strength * done.clamp(0.0, 1.0)
             }
             Schedule::Growth { every, factor, most } => {
-                let growths = (step / every).min(64);
-                (0..growths).fold(strength, |now, _| (now * factor).min(most))
+                let growths = step.checked_div(every).unwrap_or(0);
+                (strength * libm::pow(factor, growths as f64)).min(most)
             }
             Schedule::Delayed { after, validation_below } => {
                 if step > after && validation < validation_below {
@@ -77,56 +77,15 @@ impl Penalty {
             Schedule::Ramp { start, end } => {
                 Error::check(end > start, "end of the penalty ramp", end as f64, "later than its start")
             }
-            Schedule::Growth { every, factor, .. } => {
+            Schedule::Growth { every, factor, most } => {
                 Error::check(every > 0, "steps between penalty growths", 0.0, "at least 1")?;
+                Error::check(most >= strength && most.is_finite(), "largest penalty", most, "at least the first one")?;
                 Error::check(factor > 1.0 && factor.is_finite(), "penalty growth factor", factor, "above 1")
             }
             Schedule::Delayed { validation_below, .. } => {
                 Error::check(!validation_below.is_nan(), "validation bound", validation_below, "a number")
             }
         }
-    }
-}
-
-/// Redraws all parameters when training is stuck (the rule of the iNALU).
-///
-/// At every step the last logged validation error is appended to a list. At positive multiples of `every`, once the list
-/// is longer than `patience`: if the mean of its first half is at most the mean plus the standard deviation of its second
-/// half, and the latter mean is above `error_above`, parameters are drawn anew and the list is cleared.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Reinit {
-    /// Steps between two checks.
-    pub every: u64,
-    /// Least number of stored errors.
-    pub patience: u64,
-    /// Errors up to this are good enough to go on.
-    pub error_above: f64,
-}
-
-/// How a module's authors train it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Recipe {
-    /// Adam's learning rate.
-    pub learning_rate: f64,
-    /// The module's own penalty.
-    pub penalty: Penalty,
-    /// Element-wise bound on the gradient.
-    pub clip: Option<f64>,
-    /// When to start over.
-    pub reinit: Option<Reinit>,
-}
-
-impl Default for Recipe {
-    fn default() -> Self {
-        Self { learning_rate: 1e-3, penalty: Penalty::NONE, clip: None, reinit: None }
-    }
-}
-
-impl Recipe {
-    /// The recipe of NAU and NMU: a sparsity penalty of strength 10 that sets in after 20,000 steps.
-    pub fn sparse() -> Self {
-        let schedule = Schedule::Ramp { start: 20_000, end: 35_000 };
-        Self { penalty: Penalty { strength: 10.0, schedule }, ..Self::default() }
     }
 }
 
@@ -164,13 +123,6 @@ pub(crate) fn sparsity<R: Real>(weights: &[R], signed: bool, strength: R, dp: &m
         }
     }
     share * sum
-}
-
-/// Checks the box in which the weights of a multiplication unit start.
-pub(crate) fn start_box<R: Real>(low: f64, high: f64) -> Result<(R, R), Error> {
-    Error::check((0.0..=1.0).contains(&low), "lower end of the initial box", low, "in [0, 1]")?;
-    Error::check((low..=1.0).contains(&high), "upper end of the initial box", high, "between the lower end and 1")?;
-    Ok((R::of(low), R::of(high)))
 }
 
 #[cfg(test)]

@@ -8,10 +8,8 @@ use std::str::FromStr;
 /// A half-open interval [low, high).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
-    /// The smallest number inside.
-    pub low: f64,
-    /// The smallest number above.
-    pub high: f64,
+    low: f64,
+    high: f64,
 }
 
 impl Interval {
@@ -20,7 +18,18 @@ impl Interval {
         Error::check(low.is_finite(), "lower bound of a range", low, "finite")?;
         Error::check(high.is_finite(), "upper bound of a range", high, "finite")?;
         Error::check(low < high, "upper bound of a range", high, "above the lower bound")?;
+        Error::check((high - low).is_finite(), "width of a range", high - low, "finite")?;
         Ok(Self { low, high })
+    }
+
+    /// The smallest number inside.
+    pub fn low(self) -> f64 {
+        self.low
+    }
+
+    /// The smallest number above.
+    pub fn high(self) -> f64 {
+        self.high
     }
 
     /// high - low
@@ -173,6 +182,7 @@ impl Distribution {
             Distribution::Benford(inside) => {
                 let (low, high) = (inside.low / 10.0, inside.high / 10.0);
                 Error::check(low >= 0.0, "lower bound of Benford numbers", inside.low, "at least 0")?;
+                Error::check(high < 1e14, "upper bound of Benford numbers", inside.high, "below 1e15")?;
                 Error::check(high.ceil() > low.ceil(), "upper bound of Benford numbers", inside.high, "10 more")
             }
         }
@@ -265,21 +275,21 @@ pub(crate) struct Piece<R> {
 }
 
 impl<R: Real> Sampler<R> {
-    pub(crate) fn new(distribution: &Distribution) -> Self {
-        match distribution {
-            Distribution::Uniform(range) => Sampler::Uniform(pieces(range)),
-            Distribution::Halves(first, second) => Sampler::Halves(pieces(first), pieces(second)),
+    pub(crate) fn new(distribution: &Distribution) -> Result<Self, Error> {
+        Ok(match distribution {
+            Distribution::Uniform(range) => Sampler::Uniform(pieces(range)?),
+            Distribution::Halves(first, second) => Sampler::Halves(pieces(first)?, pieces(second)?),
             other => Sampler::Other(other.clone()),
-        }
+        })
     }
 
-    /// Draws a whole tensor, feature after feature.
+    /// Draws a whole tensor of `lanes` lanes a feature, feature after feature.
     #[inline(always)]
-    pub(crate) fn fill(&self, fast: &mut Fast, x: &mut [Lane<R>]) {
+    pub(crate) fn fill(&self, fast: &mut Fast, x: &mut [Lane<R>], lanes: usize) {
         match self {
             Sampler::Uniform(pieces) => fill(fast, x, pieces),
             Sampler::Halves(first, second) => {
-                let (a, b) = x.split_at_mut(x.len() / 2);
+                let (a, b) = x.split_at_mut(x.len() / lanes / 2 * lanes);
                 fill(fast, a, first);
                 fill(fast, b, second);
             }
@@ -306,39 +316,48 @@ fn fill<R: Real>(fast: &mut Fast, x: &mut [Lane<R>], pieces: &Pieces<R>) {
     }
 }
 
-/// The largest scale, to a few units in its last place, at which rounding does not leave the interval.
-fn shrink<R: Real>(scale: f64, inside: impl Fn(R) -> bool) -> R {
+/// The largest scale, to a few units in its last place, at which rounding does not leave the interval; nothing if the
+/// number type is too coarse for the interval.
+fn shrink<R: Real>(scale: f64, inside: impl Fn(R) -> bool) -> Option<R> {
     let mut less = R::STEP.to_f64();
     let mut now = R::of(scale);
     while !inside(now) {
+        if less > 0.5 {
+            return None;
+        }
         now = R::of(scale * (1.0 - less));
         less *= 2.0;
     }
-    now
+    Some(now)
 }
 
-fn pieces<R: Real>(range: &Range) -> Pieces<R> {
+fn pieces<R: Real>(range: &Range) -> Result<Pieces<R>, Error> {
+    let coarse = || Error::Unsupported {
+        what: format!("the range {range}"),
+        when: format!("in {}", R::NAME),
+        instead: "widen it or move it closer to 0".into(),
+    };
     if let [Interval { low, high }] = *range.intervals() {
-        let (first, middle) = (R::of(low), R::of(0.5 * (low + high)));
+        let (first, middle) = (R::of(low), R::of(0.5 * low + 0.5 * high));
         let scale = shrink(0.5 * (high - low) / R::CENTRED.to_f64(), |scale| {
             let last = R::CENTRED * scale + middle;
             -R::CENTRED * scale + middle >= first && last.to_f64() < high
         });
-        return Pieces::One { middle, scale };
+        return Ok(Pieces::One { middle, scale: scale.ok_or_else(coarse)? });
     }
     // The whole numbers below 1 / STEP are shared among the intervals by their widths.
     let total: f64 = range.intervals().iter().map(|i| i.width()).sum();
     let count = 1.0 / R::STEP.to_f64();
     let mut from = 0.0;
     let piece = |&Interval { low, high }: &Interval| {
-        let next = (from + count * (high - low) / total).round();
+        let next = (from + count * ((high - low) / total)).round();
         let (first, last) = (R::of(low), R::of(next - from - 1.0));
         let scale = shrink((high - low) / (next - from), |scale| (last * scale + first).to_f64() < high);
-        let piece = Piece { from: R::of(from), low: first, scale };
+        let piece = Piece { from: R::of(from), low: first, scale: scale.ok_or_else(coarse)? };
         from = next;
-        piece
+        Ok(piece)
     };
-    Pieces::Many(range.intervals().iter().map(piece).collect())
+    Ok(Pieces::Many(range.intervals().iter().map(piece).collect::<Result<_, Error>>()?))
 }
 
 /// The distributions that are not hot.
@@ -388,7 +407,7 @@ mod tests {
 
     fn draw<R: Real>(text: &str, lanes: usize) -> Vec<f64> {
         let mut x = vec![Lane::<R>::ZERO; lanes];
-        Sampler::new(&text.parse().unwrap()).fill(&mut Fast::new(text), &mut x);
+        Sampler::new(&text.parse().unwrap()).unwrap().fill(&mut Fast::new(text), &mut x, lanes / 2);
         x.iter().flat_map(|l| l.0).map(R::to_f64).collect()
     }
 
@@ -420,12 +439,33 @@ mod tests {
     }
 
     #[test]
+    fn ranges_that_the_number_type_cannot_resolve_are_refused() {
+        for text in ["U[1e39,2e39)", "U[16777217,16777218)", "U[1e38,1e38.1)∪U[2e38,3e38)"] {
+            if let Ok(range) = text.parse::<Range>() {
+                assert!(pieces::<f32>(&range).is_err(), "{text}");
+            }
+        }
+        assert!(pieces::<f64>(&"U[1e308,1.7e308)".parse().unwrap()).is_ok());
+        assert!("U[-1.7e308,1.7e308)".parse::<Range>().is_err());
+    }
+
+    /// With an odd number of inputs the middle one belongs to the second half, with all its rows.
+    #[test]
+    fn halves_split_between_features() {
+        let halves: Distribution = "halves(U[1,2);U[5,6))".parse().unwrap();
+        let mut x = vec![Lane::<f32>::ZERO; 3 * 5];
+        Sampler::new(&halves).unwrap().fill(&mut Fast::new("halves"), &mut x, 5);
+        assert!(x[..5].iter().flat_map(|l| l.0).all(|x| x < 2.0));
+        assert!(x[5..].iter().flat_map(|l| l.0).all(|x| x >= 5.0));
+    }
+
+    #[test]
     fn the_extreme_draws_stay_inside() {
         for text in
             ["U[1,2)", "U[1.1,1.2)", "U[-20,-10)", "U[-6,-2)∪U[2,6)", "U[1000,1000.001)", "U[-1,0)", "U[0,1e-9)"]
         {
             let range: Range = text.parse().unwrap();
-            match pieces::<f32>(&range) {
+            match pieces::<f32>(&range).unwrap() {
                 Pieces::One { middle, scale } => {
                     let Interval { low, high } = range.intervals()[0];
                     let (least, most) = (middle - f32::CENTRED * scale, middle + f32::CENTRED * scale);

@@ -2,7 +2,7 @@
 
 use crate::batch::Layout;
 use crate::module::{Dispatch, Module, Pass, Shape};
-use crate::penalty::Recipe;
+use crate::recipe::Recipe;
 use crate::rng::Rng;
 use crate::{Error, Lane, Real};
 
@@ -14,7 +14,7 @@ use crate::{Error, Lane, Real};
 /// ```
 /// use nalm::{Error, Network, Nmu, Recurrent};
 ///
-/// let product = Network::single(Recurrent::new(Box::new(Nmu::<f32>::new(2, 1)?), 4, 1.0)?);
+/// let product = Network::single(Recurrent::new(Box::new(Nmu::new(2, 1)?), 4, 1.0)?);
 /// assert_eq!(product.predict(&[1.0, 1.0], &[1.0, 2.0, 3.0, 4.0])?, [24.0]);
 /// # Ok::<(), Error>(())
 /// ```

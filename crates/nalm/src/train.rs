@@ -1,139 +1,19 @@
 //! The training loop, written once.
 
 use crate::batch::{Batch, Layout};
-use crate::loss::LossPlan;
+use crate::config::{Config, GradientNoise};
 use crate::metric::{Outcome, Row, Status};
 use crate::module::Pass;
 use crate::network::Workspace;
-use crate::optim::{Optimisation, Optimiser};
-use crate::penalty::{Penalty, Reinit, Schedule};
+use crate::optim::Optimisation;
+use crate::recipe::History;
 use crate::rng::{Rng, Stream};
-use crate::task::Task;
-use crate::{Error, Lane, Network, Path, Real};
+use crate::task::{Samples, Task};
+use crate::{Error, Lane, Network, Real};
 use std::ops::ControlFlow;
 
-/// Everything about a run but network, task and seed.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Config {
-    /// The last step. Steps are counted from 0, so there is one more update than this.
-    pub steps: u64,
-    /// Rows in a training batch.
-    pub batch: usize,
-    /// Rows in the validation and in the test set.
-    pub evaluation: usize,
-    /// Steps between two evaluations.
-    pub log_every: u64,
-    /// Which random streams to draw from.
-    pub stream: Stream,
-    /// The optimiser.
-    pub optimiser: Optimiser,
-    /// The loss.
-    pub loss: LossPlan,
-    /// Strength and schedule of each layer's own penalty.
-    pub penalties: Vec<Penalty>,
-    /// Whether parameters are moved into their boxes after every step.
-    pub clamp: bool,
-    /// Element-wise bound on the gradient.
-    pub clip: Option<f64>,
-    /// When to start over.
-    pub reinit: Option<Reinit>,
-    /// Noise on the gradient.
-    pub gradient_noise: Option<GradientNoise>,
-    /// The instruction set; results do not depend on it.
-    pub path: Path,
-}
-
-/// Gaussian noise of variance eta / (1 + step)^gamma on every gradient (Neelakantan et al. 2015).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct GradientNoise {
-    /// The variance at step 0.
-    pub eta: f64,
-    /// How fast it decays; 0.55 as published.
-    pub gamma: f64,
-}
-
-impl GradientNoise {
-    /// The published decay.
-    pub fn new(eta: f64) -> Self {
-        Self { eta, gamma: 0.55 }
-    }
-}
-
-impl Config {
-    /// The settings under which the network's modules were published, for 50,000 steps.
-    ///
-    /// In a stack, each layer keeps its own penalty; the smallest learning rate, the tightest clipping and any
-    /// reinitialisation rule hold for all.
-    pub fn published<R: Real>(network: &Network<R>) -> Self {
-        let recipes: Vec<_> = network.layers().iter().map(|layer| layer.recipe()).collect();
-        let learning_rate = recipes.iter().map(|r| r.learning_rate).fold(f64::INFINITY, f64::min);
-        Self {
-            steps: 50_000,
-            batch: 128,
-            evaluation: 10_000,
-            log_every: 1_000,
-            stream: Stream::Fast,
-            optimiser: Optimiser::adam(learning_rate),
-            loss: LossPlan::default(),
-            penalties: recipes.iter().map(|r| r.penalty).collect(),
-            clamp: true,
-            clip: recipes.iter().filter_map(|r| r.clip).reduce(f64::min),
-            reinit: recipes.iter().find_map(|r| r.reinit),
-            gradient_noise: None,
-            path: Path::best(),
-        }
-    }
-
-    /// The same settings for this many steps.
-    pub fn steps(self, steps: u64) -> Self {
-        Self { steps, ..self }
-    }
-
-    /// The same settings with this stream.
-    pub fn stream(self, stream: Stream) -> Self {
-        Self { stream, ..self }
-    }
-
-    /// The same settings with all penalty ramps from `start` to `end`.
-    pub fn ramp(mut self, start: u64, end: u64) -> Self {
-        for penalty in &mut self.penalties {
-            if let Schedule::Ramp { .. } = penalty.schedule {
-                penalty.schedule = Schedule::Ramp { start, end };
-            }
-        }
-        self
-    }
-
-    fn check<R: Real>(&self, network: &Network<R>, task: &dyn Task<R>) -> Result<(), Error> {
-        Error::check(self.batch > 0, "batch size", 0.0, "at least 1")?;
-        Error::check(self.evaluation > 0, "size of the evaluation sets", 0.0, "at least 1")?;
-        Error::check(self.log_every > 0, "steps between two evaluations", 0.0, "at least 1")?;
-        self.optimiser.check()?;
-        if self.penalties.len() != network.layers().len() {
-            let what = "penalties, one for each layer".to_string();
-            return Err(Error::Shape { what, got: self.penalties.len(), want: network.layers().len() });
-        }
-        self.penalties.iter().try_for_each(Penalty::check)?;
-        if let Some(clip) = self.clip {
-            Error::check(clip > 0.0, "gradient clip", clip, "positive")?;
-        }
-        if let Some(GradientNoise { eta, gamma }) = self.gradient_noise {
-            Error::check(eta >= 0.0 && eta.is_finite(), "eta of the gradient noise", eta, "finite and at least 0")?;
-            Error::check(gamma >= 0.0 && gamma.is_finite(), "gamma of the gradient noise", gamma, "at least 0")?;
-        }
-        if let Some(reinit) = self.reinit {
-            Error::check(reinit.every > 0, "steps between two reinitialisation checks", 0.0, "at least 1")?;
-        }
-        let (want, got) = (task.shape(), network.shape());
-        for (what, got, want) in [("inputs", got.inputs, want.inputs), ("outputs", got.outputs, want.outputs)] {
-            if got != want {
-                let what = format!("{what} of the network for the task {}", task.name());
-                return Err(Error::Shape { what, got, want });
-            }
-        }
-        Ok(())
-    }
-}
+/// Logged rows that memory is reserved for.
+const MOST_ROWS: u64 = 1 << 20;
 
 /// Watches a run, and may stop it. The unit type watches nothing and costs nothing.
 pub trait Observer<R: Real> {
@@ -160,9 +40,10 @@ pub fn train<R: Real>(
     task: &dyn Task<R>,
     seed: u64,
     config: &Config,
-    observer: &mut impl Observer<R>,
+    observer: &mut (impl Observer<R> + ?Sized),
 ) -> Result<Outcome<R>, Error> {
     config.check(network, task)?;
+    config.stream.check(seed)?;
     let mut run = Run::new(network, task, seed, config)?;
     let mut status = Status::Completed;
     for step in 0..=config.steps {
@@ -174,7 +55,9 @@ pub fn train<R: Real>(
             }
         }
         let (loss, penalty) = run.step(step);
-        if (loss.is_nan() || penalty.is_nan()) && run.params.iter().any(|p| p.is_nan()) {
+        // Parameters can only become NaN where something before them is not finite.
+        let finite = loss.is_finite() && penalty.is_finite();
+        if !finite && run.params.iter().any(|p| p.is_nan()) {
             status = Status::Diverged { step };
             break;
         }
@@ -190,7 +73,7 @@ pub fn train<R: Real>(
 struct Run<'a, R: Real> {
     network: &'a Network<R>,
     config: &'a Config,
-    samples: Box<dyn crate::task::Samples<R>>,
+    samples: Box<dyn Samples<R>>,
     batch: Batch<R>,
     work: Workspace<R>,
     sets: [Batch<R>; 2],
@@ -223,7 +106,8 @@ impl<'a, R: Real> Run<'a, R> {
             // The published code initialised twice: in the constructor and again in the script.
             network.init(&mut params, &mut init);
         }
-        let rows = (config.steps / config.log_every + 1) as usize;
+        // Reserved in advance, so that the loop does not allocate; more than this is no run of fixed length.
+        let rows = (config.steps / config.log_every).saturating_add(1).min(MOST_ROWS) as usize;
         Ok(Self {
             network,
             config,
@@ -305,92 +189,4 @@ fn mean_squared_error<R: Real>(y: &[Lane<R>], t: &[Lane<R>], at: Layout) -> f64 
         sum += part;
     }
     sum / (y.len() / lanes * at.rows) as f64
-}
-
-/// The validation errors of all steps since the last reinitialisation, as runs of equal values.
-#[derive(Debug)]
-struct History {
-    runs: Vec<(f64, u64)>,
-    len: u64,
-}
-
-impl History {
-    fn with_capacity(runs: usize) -> Self {
-        Self { runs: Vec::with_capacity(runs), len: 0 }
-    }
-
-    fn push(&mut self, error: f64) {
-        self.len += 1;
-        match self.runs.last_mut() {
-            Some((value, count)) if value.to_bits() == error.to_bits() => *count += 1,
-            _ => self.runs.push((error, 1)),
-        }
-    }
-
-    fn clear(&mut self) {
-        self.runs.clear();
-        self.len = 0;
-    }
-
-    /// The rule of [`Reinit`].
-    fn is_stuck(&self, rule: &Reinit) -> bool {
-        if self.len <= rule.patience {
-            return false;
-        }
-        let half = self.len / 2;
-        let (first, _) = self.moments(0, half);
-        let (second, deviation) = self.moments(half, self.len);
-        first <= second + deviation && second > rule.error_above
-    }
-
-    /// Mean and population standard deviation of the errors from..to.
-    fn moments(&self, from: u64, to: u64) -> (f64, f64) {
-        let pieces = || {
-            self.runs.iter().scan(0, move |start, &(value, count)| {
-                let (low, high) = ((*start).max(from), (*start + count).min(to));
-                *start += count;
-                Some((value, high.saturating_sub(low) as f64))
-            })
-        };
-        let n = (to - from) as f64;
-        // An error that is infinite or NaN counts only where it lies in the stretch.
-        let total = |f: &dyn Fn(f64) -> f64| {
-            pieces().filter(|(_, count)| *count > 0.0).map(|(value, count)| count * f(value)).sum::<f64>() / n
-        };
-        let mean = total(&|v| v);
-        (mean, total(&|v| (v - mean) * (v - mean)).sqrt())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn moments_of_runs_are_those_of_the_list() {
-        let list = [5.0, 5.0, 5.0, 2.0, 2.0, 7.0, 7.0, 7.0];
-        let mut history = History::with_capacity(8);
-        list.iter().for_each(|&v| history.push(v));
-        let (mean, deviation) = history.moments(2, 7);
-        let slice = &list[2..7];
-        let expected = slice.iter().sum::<f64>() / 5.0;
-        let variance = slice.iter().map(|v| (v - expected).powi(2)).sum::<f64>() / 5.0;
-        assert!((mean - expected).abs() < 1e-12 && (deviation - variance.sqrt()).abs() < 1e-12);
-    }
-
-    #[test]
-    fn only_a_long_flat_and_bad_history_is_stuck() {
-        let rule = Reinit { every: 10, patience: 10, error_above: 1.0 };
-        let stuck = |errors: &[f64]| {
-            let mut history = History::with_capacity(64);
-            errors.iter().for_each(|&e| history.push(e));
-            history.is_stuck(&rule)
-        };
-        assert!(stuck(&[3.0; 12]));
-        assert!(!stuck(&[3.0; 10]), "too short");
-        assert!(!stuck(&[0.5; 12]), "good enough");
-        let falling: Vec<f64> = (0..12).map(|k| 100.0 - 8.0 * f64::from(k)).collect();
-        assert!(!stuck(&falling), "improving");
-        assert!(!stuck(&[f64::NAN; 12]), "NaN never restarts");
-    }
 }

@@ -63,7 +63,7 @@ fn samples_lie_in_their_range() {
                         .unwrap()
                         .intervals()
                         .iter()
-                        .map(|i| (i.low as f32, i.high as f32))
+                        .map(|i| (i.low() as f32, i.high() as f32))
                         .collect();
                     let batch = draw(&*task, stream, 1, part, 500);
                     for x in from_lanes(&batch.x, batch.at) {
@@ -166,7 +166,7 @@ fn redundant_inputs_surround_the_two_that_matter() {
         }
         assert!(places.len() > 5 && places.iter().all(|&k| k + 2 <= inputs), "{places:?}");
         let plain = SingleModule::new(Operation::Mul, 2, range("U[1,2)"), range("U[2,6)")).unwrap();
-        let (wide, narrow) = (Task::<f32>::thresholds(&task).simulated, Task::<f32>::thresholds(&plain).simulated);
+        let (wide, narrow) = (task.thresholds().simulated, plain.thresholds().simulated);
         assert!(wide > narrow, "irrelevant inputs add to the tolerated error");
     }
 }
@@ -181,7 +181,7 @@ fn every_operation_has_data_and_a_threshold() {
             let x = |i| *batch.at.row(batch.at.feature(&batch.x, i), row);
             assert_eq!(*batch.at.row(&batch.t, row), operation.apply(x(0), x(1)), "{operation}");
         }
-        let threshold = Task::<f32>::thresholds(&task).simulated;
+        let threshold = task.thresholds().simulated;
         assert!(threshold > 1e-13 && threshold < 1e-6, "{operation}: {threshold:e}");
     }
 }

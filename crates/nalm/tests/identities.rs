@@ -15,7 +15,7 @@ fn constant(inputs: usize, n: f64) -> Network<f64> {
 /// The output in training and the gradients of its sum with respect to parameters and inputs.
 fn pass(network: &Network<f64>, p: &[f64], row: &[f64]) -> (f64, Vec<f64>, Vec<f64>) {
     let at = Layout::new(1).unwrap();
-    let x = to_lanes(row, at);
+    let x = to_lanes(row, at).unwrap();
     let mut work = network.workspace(at);
     let mut rng = Rng::fast("identities", Purpose::Noise);
     let y = network.forward(p, &x, &mut work, Pass::Train(&mut rng))[0][0];
@@ -59,7 +59,8 @@ proptest! {
     /// The factor on the weight's gradient lies in [1/n, n] and is 1/n at w = 1: noise does not always amplify.
     #[test]
     fn noise_scales_gradients_between_one_over_n_and_n(w in 0.0..=1.0f64, n in 1.0..20.0f64) {
-        let factor = n / (1.0 + (n - 1.0) * w).powi(2);
+        let calm = Network::single(Nmu::new(1, 1).unwrap());
+        let factor = pass(&constant(1, n), &[w], &[3.0]).1[0] / pass(&calm, &[w], &[3.0]).1[0];
         prop_assert!(factor >= 1.0 / n - 1e-12 && factor <= n + 1e-12);
         let (_, at_one, _) = pass(&constant(1, n), &[1.0], &[3.0]);
         prop_assert!(close(at_one[0], (3.0 - 1.0) / n));
@@ -67,13 +68,14 @@ proptest! {
         prop_assert!(close(at_zero[0], (3.0 - 1.0) * n));
     }
 
-    /// For n > 1 weights move towards selection, for n < 1 away from it; 0 and 1 stay.
+    /// For n > 1 weights move towards selection, for n < 1 away from it; 0 and 1 stay. Read from the unit itself: with
+    /// x = 0 one factor is 1 minus the weight that acts.
     #[test]
     fn noise_is_a_monotone_reweighting(w in 0.01..0.99f64, n in 0.05..20.0f64) {
-        let moved = |w: f64| n * w / (1.0 + (n - 1.0) * w);
-        prop_assert!((moved(w) - w) * (n - 1.0) >= 0.0);
-        prop_assert!(moved(w) < moved(w + 0.005));
-        prop_assert!(close(moved(0.0), 0.0) && close(moved(1.0), 1.0));
+        let acting = |w: f64| 1.0 - pass(&constant(1, n), &[w], &[0.0]).0;
+        prop_assert!((acting(w) - w) * (n - 1.0) >= -1e-12);
+        prop_assert!(acting(w) < acting(w + 0.005));
+        prop_assert!(close(acting(0.0), 0.0) && close(acting(1.0), 1.0));
     }
 
     /// The corrected gradients of a NAU in front of an NMU or sNMU, written with the indices that the printed appendix
@@ -148,7 +150,7 @@ fn the_mse_is_uninformative_on_narrow_inputs() {
 fn an_snmu_in_evaluation_is_an_nmu_to_the_bit() {
     let at = Layout::new(33).unwrap();
     let rows: Vec<f32> = (0..99).map(|k| (k as f32).sin() * 3.0).collect();
-    let x = to_lanes(&rows, at);
+    let x = to_lanes(&rows, at).unwrap();
     let p = [0.3, 0.7, 0.99];
     let (nmu, snmu) = (Network::single(Nmu::new(3, 1).unwrap()), Network::single(Snmu::new(3, 1).unwrap()));
     let a = nmu.forward(&p, &x, &mut nmu.workspace(at), Pass::Eval).to_vec();

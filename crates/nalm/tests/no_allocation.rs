@@ -5,7 +5,7 @@
 use nalm::module;
 use nalm::rng::Stream;
 use nalm::task::{Arithmetic, SingleModule, Task};
-use nalm::train::{Config, GradientNoise, Observer, train};
+use nalm::{Config, GradientNoise, Observer, train};
 use nalm::{Dispatch, Nau, Network, Operation, Options, Range, Row, Shape, Snmu};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -96,7 +96,7 @@ fn stacks_and_training_options_do_not_allocate_either() {
         log_every: 50,
         gradient_noise: Some(GradientNoise::new(0.01)),
         clip: Some(0.1),
-        reinit: Some(nalm::penalty::Reinit { every: 10, patience: 50, error_above: 0.0 }),
+        reinit: Some(nalm::Reinit { every: 10, patience: 50, error_above: 0.0 }),
         ..Config::published(&network).steps(200)
     };
     for stream in [Stream::Fast, Stream::Reference] {

@@ -4,11 +4,11 @@
 // The digits are kept as they were printed.
 #![allow(clippy::excessive_precision)]
 
-use nalm::batch::{Batch, Layout};
+use nalm::batch::{Batch, Layout, from_lanes};
 use nalm::rng::{Mt19937, Rng, Stream};
 use nalm::task::{Arithmetic, PAPER_RANGES, SingleModule, Task};
-use nalm::train::{Config, Observer, train};
-use nalm::{Dispatch, Mlp, NacMul, Nau, Network, Nmu, Operation, Outcome, Range, Row, Snmu};
+use nalm::{Config, Observer, train};
+use nalm::{Dispatch, Mlp, NacMul, Nau, Network, Nmu, Operation, Outcome, Pass, Range, Row, Snmu};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -68,6 +68,27 @@ fn data_streams_are_numpys() {
         first_row(&task, |s, b| s.train(b)),
         [1.7941599628500475, 1.1598246241442087, 1.3907872651020725, 1.9364851526484008]
     );
+}
+
+/// The exact solution on the published fixed sets: what rounding alone costs, to all known digits.
+#[test]
+fn the_exact_nmu_has_the_published_errors() {
+    let nmu = Network::single(Nmu::new(2, 1).unwrap());
+    let task = single_module("U[1,2)", "U[2,6)");
+    let mut samples = Task::<f32>::open(&task, Stream::Reference, 0).unwrap();
+    let at = Layout::new(10_000).unwrap();
+    let mut batch = Batch::zeros(2, 1, at);
+    for (test, want) in [(false, "4.576606e-14"), (true, "9.935093e-13")] {
+        if test {
+            samples.test(&mut batch)
+        } else {
+            samples.validation(&mut batch)
+        }
+        let y = nmu.forward(&[1.0, 1.0], &batch.x, &mut nmu.workspace(at), Pass::Eval).to_vec();
+        let squares =
+            from_lanes(&y, at).into_iter().zip(from_lanes(&batch.t, at)).map(|(y, t)| f64::from((y - t) * (y - t)));
+        assert_eq!(format!("{:.6e}", squares.sum::<f64>() / 1e4), want);
+    }
 }
 
 #[test]

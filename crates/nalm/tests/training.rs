@@ -4,13 +4,13 @@ use nalm::loss::{Loss, LossPlan};
 use nalm::metric::Status;
 use nalm::module::{self, Dispatch};
 use nalm::optim::Optimiser;
-use nalm::penalty::{Penalty, Reinit, Schedule};
 use nalm::rng::Stream;
 use nalm::task::{Arithmetic, SingleModule};
-use nalm::train::{Config, GradientNoise, Observer, train};
+use nalm::{Config, GradientNoise, Observer, train};
 use nalm::{
     Fc, Inalu, Module, NacMul, Nau, Network, Nmu, Npu, Operation, Options, Outcome, Path, Range, Real, Row, Shape, Snmu,
 };
+use nalm::{Penalty, Reinit, Schedule};
 use std::ops::ControlFlow;
 
 fn product() -> SingleModule {
@@ -109,7 +109,7 @@ impl<R: Real> Observer<R> for StopAt {
 
 #[test]
 fn an_observer_sees_everything_and_may_cancel() {
-    let network = Network::single(Nmu::<f32>::new(2, 1).unwrap());
+    let network = Network::<f32>::single(Nmu::new(2, 1).unwrap());
     let mut all = StopAt { step: u64::MAX, steps: 0, rows: 0 };
     let outcome = train(&network, &product(), 0, &short(&network, 2_500), &mut all).unwrap();
     assert_eq!((outcome.status, all.steps, all.rows), (Status::Completed, 2_501, 3));
@@ -122,7 +122,7 @@ fn an_observer_sees_everything_and_may_cancel() {
 
 #[test]
 fn watching_does_not_change_the_result() {
-    let network = Network::single(Snmu::<f32>::new(2, 1).unwrap());
+    let network = Network::<f32>::single(Snmu::new(2, 1).unwrap());
     let config = short(&network, 2_000);
     let alone = train(&network, &product(), 0, &config, &mut ()).unwrap();
     let mut watcher = StopAt { step: u64::MAX, steps: 0, rows: 0 };
@@ -132,13 +132,32 @@ fn watching_does_not_change_the_result() {
 #[test]
 fn divergence_is_an_outcome_with_the_rows_before_it() {
     // Unbounded weights and a step size of a million leave the numbers behind.
-    let network = Network::single(Fc::new(2, 1).unwrap());
+    let network = Network::<f32>::single(Fc::new(2, 1).unwrap());
     let config = Config { optimiser: Optimiser::Sgd { learning_rate: 1e6, momentum: 0.9 }, ..short(&network, 5_000) };
     let outcome: Outcome<f32> = train(&network, &product(), 0, &config, &mut ()).unwrap();
     let Status::Diverged { step } = outcome.status else { panic!("{:?}", outcome.status) };
     assert!(step < 1_000 && outcome.rows.len() == 1);
     assert!(!outcome.solved() && outcome.test_error.is_finite());
     assert!(outcome.params.iter().any(|p| p.is_nan()));
+}
+
+/// Overflow to infinity becomes NaN in the same step, also if that step is the last one.
+#[test]
+fn divergence_is_dated_by_the_step_that_caused_it() {
+    let network = Network::<f32>::single(Fc::new(2, 1).unwrap());
+    let task = SingleModule::mul(1e30, 2e30, 2e30, 6e30).unwrap();
+    let outcome = train(&network, &task, 0, &short(&network, 0), &mut ()).unwrap();
+    assert_eq!(outcome.status, Status::Diverged { step: 0 });
+}
+
+#[test]
+fn observers_may_be_trait_objects_and_runs_need_no_end() {
+    let network = Network::<f32>::single(Nmu::new(2, 1).unwrap());
+    let mut stop = StopAt { step: 700, steps: 0, rows: 0 };
+    let observer: &mut dyn Observer<f32> = &mut stop;
+    let config = Config { log_every: 1, evaluation: 16, ..short(&network, u64::MAX) };
+    let outcome = train(&network, &product(), 0, &config, observer).unwrap();
+    assert_eq!(outcome.status, Status::Cancelled { step: 700 });
 }
 
 #[test]
@@ -164,7 +183,7 @@ fn every_unit_learns_what_it_claims() {
 
 #[test]
 fn a_stuck_run_starts_over() {
-    let network = Network::single(Nmu::<f32>::new(2, 1).unwrap());
+    let network = Network::<f32>::single(Nmu::new(2, 1).unwrap());
     let reinit = Some(Reinit { every: 10, patience: 500, error_above: 0.0 });
     // A step size too small to get anywhere.
     let config = Config { reinit, optimiser: Optimiser::adam(1e-9), log_every: 100, ..short(&network, 2_000) };
@@ -174,7 +193,7 @@ fn a_stuck_run_starts_over() {
 
 #[test]
 fn clamp_penalty_and_clipping_do_what_they_say() {
-    let network = Network::single(Nmu::<f32>::new(2, 1).unwrap());
+    let network = Network::<f32>::single(Nmu::new(2, 1).unwrap());
     let task = SingleModule::mul(-2.0, -1.0, -6.0, -2.0).unwrap();
     let free = Config { clamp: false, penalties: vec![Penalty::NONE], ..short(&network, 20_000) };
     let seeds = 0..10;
@@ -210,7 +229,7 @@ fn clamp_penalty_and_clipping_do_what_they_say() {
 
 #[test]
 fn a_loss_plan_switches_the_loss() {
-    let network = Network::single(Nmu::<f32>::new(2, 1).unwrap());
+    let network = Network::<f32>::single(Nmu::new(2, 1).unwrap());
     let with =
         |loss: LossPlan| train(&network, &product(), 0, &Config { loss, ..short(&network, 3_000) }, &mut ()).unwrap();
     let mse = with(LossPlan::default());
@@ -221,7 +240,7 @@ fn a_loss_plan_switches_the_loss() {
 
 #[test]
 fn small_and_odd_sizes_train() {
-    let network = Network::single(Nmu::<f32>::new(2, 1).unwrap());
+    let network = Network::<f32>::single(Nmu::new(2, 1).unwrap());
     for (batch, evaluation) in [(1, 1), (3, 17), (16, 16), (129, 100)] {
         let config = Config { batch, evaluation, ..short(&network, 500) };
         let outcome = train(&network, &product(), 0, &config, &mut ()).unwrap();
@@ -234,7 +253,7 @@ fn small_and_odd_sizes_train() {
 
 #[test]
 fn nonsense_is_refused_with_the_offending_value() {
-    let network = Network::single(Nmu::<f32>::new(2, 1).unwrap());
+    let network = Network::<f32>::single(Nmu::new(2, 1).unwrap());
     let good = short(&network, 10);
     let ramp = |start, end| vec![Penalty { strength: 1.0, schedule: Schedule::Ramp { start, end } }];
     for (config, hint) in [
@@ -253,7 +272,7 @@ fn nonsense_is_refused_with_the_offending_value() {
         let error = train(&network, &product(), 0, &config, &mut ()).unwrap_err().to_string();
         assert!(error.contains(hint), "{error}");
     }
-    let wide = Network::single(Nmu::<f32>::new(3, 1).unwrap());
+    let wide = Network::<f32>::single(Nmu::new(3, 1).unwrap());
     let error = train(&wide, &product(), 0, &short(&wide, 10), &mut ()).unwrap_err().to_string();
     assert!(error.contains("got 3, but 2"), "{error}");
     let error = train(&network, &product(), 1 << 40, &good.stream(Stream::Reference), &mut ()).unwrap_err().to_string();

@@ -8,7 +8,7 @@ use crate::Real;
 
 /// out = f(out)
 #[inline(always)]
-pub(crate) fn update<R: Real>(out: &mut [Lane<R>], f: impl Fn(R) -> R) {
+pub fn update<R: Real>(out: &mut [Lane<R>], f: impl Fn(R) -> R) {
     for out in flat_mut(out) {
         *out = f(*out);
     }
@@ -16,7 +16,7 @@ pub(crate) fn update<R: Real>(out: &mut [Lane<R>], f: impl Fn(R) -> R) {
 
 /// out = f(out, a)
 #[inline(always)]
-pub(crate) fn update1<R: Real>(out: &mut [Lane<R>], a: &[Lane<R>], f: impl Fn(R, R) -> R) {
+pub fn update1<R: Real>(out: &mut [Lane<R>], a: &[Lane<R>], f: impl Fn(R, R) -> R) {
     for (out, &a) in flat_mut(out).iter_mut().zip(flat(a)) {
         *out = f(*out, a);
     }
@@ -24,7 +24,7 @@ pub(crate) fn update1<R: Real>(out: &mut [Lane<R>], a: &[Lane<R>], f: impl Fn(R,
 
 /// out = f(out, a, b)
 #[inline(always)]
-pub(crate) fn update2<R: Real>(out: &mut [Lane<R>], a: &[Lane<R>], b: &[Lane<R>], f: impl Fn(R, R, R) -> R) {
+pub fn update2<R: Real>(out: &mut [Lane<R>], a: &[Lane<R>], b: &[Lane<R>], f: impl Fn(R, R, R) -> R) {
     for ((out, &a), &b) in flat_mut(out).iter_mut().zip(flat(a)).zip(flat(b)) {
         *out = f(*out, a, b);
     }
@@ -32,25 +32,19 @@ pub(crate) fn update2<R: Real>(out: &mut [Lane<R>], a: &[Lane<R>], b: &[Lane<R>]
 
 /// out = f(a)
 #[inline(always)]
-pub(crate) fn map1<R: Real>(out: &mut [Lane<R>], a: &[Lane<R>], f: impl Fn(R) -> R) {
+pub fn map1<R: Real>(out: &mut [Lane<R>], a: &[Lane<R>], f: impl Fn(R) -> R) {
     update1(out, a, |_, a| f(a));
 }
 
 /// out = f(a, b)
 #[inline(always)]
-pub(crate) fn map2<R: Real>(out: &mut [Lane<R>], a: &[Lane<R>], b: &[Lane<R>], f: impl Fn(R, R) -> R) {
+pub fn map2<R: Real>(out: &mut [Lane<R>], a: &[Lane<R>], b: &[Lane<R>], f: impl Fn(R, R) -> R) {
     update2(out, a, b, |_, a, b| f(a, b));
 }
 
 /// out = f(a, b, c)
 #[inline(always)]
-pub(crate) fn map3<R: Real>(
-    out: &mut [Lane<R>],
-    a: &[Lane<R>],
-    b: &[Lane<R>],
-    c: &[Lane<R>],
-    f: impl Fn(R, R, R) -> R,
-) {
+pub fn map3<R: Real>(out: &mut [Lane<R>], a: &[Lane<R>], b: &[Lane<R>], c: &[Lane<R>], f: impl Fn(R, R, R) -> R) {
     for (((out, &a), &b), &c) in flat_mut(out).iter_mut().zip(flat(a)).zip(flat(b)).zip(flat(c)) {
         *out = f(a, b, c);
     }

@@ -8,7 +8,7 @@ use crate::Real;
 /// Two outputs and two lanes at a time: four independent sums hide the latency of an addition, and the inputs, which may
 /// not fit into the first-level cache, are read once for both outputs.
 #[inline(always)]
-pub(crate) fn forward<R: Real>(w: &[R], x: &[Lane<R>], y: &mut [Lane<R>], lanes: usize) {
+pub fn forward<R: Real>(w: &[R], x: &[Lane<R>], y: &mut [Lane<R>], lanes: usize) {
     let inputs = x.len() / lanes;
     for (w, y) in w.chunks(2 * inputs).zip(y.chunks_mut(2 * lanes)) {
         let (w0, w1) = w.split_at(inputs);
@@ -72,7 +72,7 @@ fn two_outputs<R: Real>(w0: &[R], w1: &[R], x: &[Lane<R>], y0: &mut [Lane<R>], y
 
 /// dw_oi += sum over rows of dy_o x_i, two outputs at a time like [`forward`].
 #[inline(always)]
-pub(crate) fn weight_gradient<R: Real>(dy: &[Lane<R>], x: &[Lane<R>], dw: &mut [R], lanes: usize) {
+pub fn weight_gradient<R: Real>(dy: &[Lane<R>], x: &[Lane<R>], dw: &mut [R], lanes: usize) {
     let inputs = x.len() / lanes;
     let (mut sums0, mut sums1) = ([Lane::ZERO; LANES], [Lane::ZERO; LANES]);
     for (dw, dy) in dw.chunks_mut(2 * inputs).zip(dy.chunks(2 * lanes)) {
@@ -102,7 +102,7 @@ pub(crate) fn weight_gradient<R: Real>(dy: &[Lane<R>], x: &[Lane<R>], dw: &mut [
 
 /// The sum of products of two features, still sixteen partial sums.
 #[inline(always)]
-pub(crate) fn dot<R: Real>(a: &[Lane<R>], b: &[Lane<R>]) -> Lane<R> {
+pub fn dot<R: Real>(a: &[Lane<R>], b: &[Lane<R>]) -> Lane<R> {
     let mut sum = Lane::ZERO;
     for (&a, &b) in a.iter().zip(b) {
         sum += a * b;
@@ -112,7 +112,7 @@ pub(crate) fn dot<R: Real>(a: &[Lane<R>], b: &[Lane<R>]) -> Lane<R> {
 
 /// dx_i += sum_o w_oi dy_o
 #[inline(always)]
-pub(crate) fn input_gradient<R: Real>(w: &[R], dy: &[Lane<R>], dx: &mut [Lane<R>], lanes: usize) {
+pub fn input_gradient<R: Real>(w: &[R], dy: &[Lane<R>], dx: &mut [Lane<R>], lanes: usize) {
     let inputs = dx.len() / lanes;
     for (w, dy) in w.chunks_exact(inputs).zip(dy.chunks_exact(lanes)) {
         for (&w, dx) in w.iter().zip(dx.chunks_exact_mut(lanes)) {
@@ -123,7 +123,7 @@ pub(crate) fn input_gradient<R: Real>(w: &[R], dy: &[Lane<R>], dx: &mut [Lane<R>
 
 /// The sum over the rows of one feature, still sixteen partial sums.
 #[inline(always)]
-pub(crate) fn partial_sums<R: Real>(feature: &[Lane<R>]) -> Lane<R> {
+pub fn partial_sums<R: Real>(feature: &[Lane<R>]) -> Lane<R> {
     let mut sum = Lane::ZERO;
     for &lane in feature {
         sum += lane;
@@ -133,13 +133,13 @@ pub(crate) fn partial_sums<R: Real>(feature: &[Lane<R>]) -> Lane<R> {
 
 /// The sum over the rows of one feature.
 #[inline(always)]
-pub(crate) fn row_sum<R: Real>(feature: &[Lane<R>]) -> R {
+pub fn row_sum<R: Real>(feature: &[Lane<R>]) -> R {
     partial_sums(feature).sum()
 }
 
 /// The sum of the features in `slice` for lane `c`, in two halves that are added at the end.
 #[inline(always)]
-pub(crate) fn slice_sum<R: Real>(x: &[Lane<R>], slice: std::ops::Range<usize>, c: usize, lanes: usize) -> Lane<R> {
+pub fn slice_sum<R: Real>(x: &[Lane<R>], slice: std::ops::Range<usize>, c: usize, lanes: usize) -> Lane<R> {
     let mut sums = [Lane::ZERO; 2];
     let middle = slice.start + slice.len() / 2;
     for i in slice.start..middle {

@@ -94,7 +94,7 @@ mod tests {
         (f64::from(got) - exact).abs() / unit
     }
 
-    /// Every 97th f32 bit pattern, both signs.
+    /// Every 9,973rd bit pattern of `f32`, both signs.
     fn patterns() -> impl Iterator<Item = f32> {
         (0..u32::MAX).step_by(9_973).map(f32::from_bits).filter(|x| x.is_finite())
     }

@@ -5,8 +5,8 @@
 //! Every path executes the same IEEE operations in the same order, without fused multiply-add and with sixteen fixed
 //! accumulators in every reduction, and therefore gives the same bits.
 
-pub(crate) mod each;
-pub(crate) mod linear;
+pub mod each;
+pub mod linear;
 pub(crate) mod math;
 
 use crate::Real;
@@ -61,7 +61,7 @@ impl<R: Real> Lane<R> {
 /// Not inlined on purpose: reductions that LLVM sees together with the loop that feeds them tear that loop's registers
 /// apart. Reading finished lanes from memory costs a few cycles and keeps both parts fast.
 #[inline(never)]
-pub(crate) fn add_sums<R: Real>(lanes: &[Lane<R>], out: &mut [R]) {
+pub fn add_sums<R: Real>(lanes: &[Lane<R>], out: &mut [R]) {
     R::add_sums(lanes, out);
 }
 

@@ -5,7 +5,7 @@
 use super::{Module, Nau, Nmu, Options, Pass, Shape, Snmu, Spec, xavier};
 use crate::batch::Layout;
 use crate::lane::{each, linear};
-use crate::penalty::Recipe;
+use crate::recipe::Recipe;
 use crate::rng::Rng;
 use crate::{Error, Lane, Operation, Real};
 
@@ -35,7 +35,7 @@ pub(super) fn spec<R: Real>() -> Spec<R> {
         gold_positive: true,
         build: |shape, options: &Options| {
             let (low, high) = options.start;
-            let mul = Nmu::<R>::starting_in(shape.inputs, shape.outputs, low, high)?;
+            let mul = Nmu::starting_in(shape.inputs, shape.outputs, low, high)?;
             Ok(Box::new(Gated::new("gated-nmu", shape, mul)?))
         },
     }
@@ -48,7 +48,7 @@ pub(super) fn stochastic_spec<R: Real>() -> Spec<R> {
         formula: "y = g NAU(x) + (1 - g) sNMU(x),  g = sigmoid(G x)",
         options: &["noise", "denoiser", "start"],
         build: |shape, options: &Options| {
-            let mul = Snmu::<R>::from_options("snmu", shape, options.denoiser, options)?;
+            let mul = Snmu::from_options("snmu", shape, options.denoiser, options)?;
             Ok(Box::new(Gated::new("gated-snmu", shape, mul)?))
         },
         ..spec()
@@ -71,17 +71,17 @@ impl<M> Gated<M> {
     }
 }
 
-impl<R: Real> Gated<Nmu<R>> {
+impl Gated<Nmu> {
     /// A gate over a NAU and an NMU.
     pub fn nmu(inputs: usize, outputs: usize) -> Result<Self, Error> {
         Self::new("gated-nmu", Shape::new(inputs, outputs)?, Nmu::new(inputs, outputs)?)
     }
 }
 
-impl<R: Real> Gated<Snmu<R>> {
-    /// A gate over a NAU and an sNMU.
-    pub fn snmu(inputs: usize, outputs: usize) -> Result<Self, Error> {
-        Self::new("gated-snmu", Shape::new(inputs, outputs)?, Snmu::new(inputs, outputs)?)
+impl Gated<Snmu> {
+    /// A gate over a NAU and this sNMU.
+    pub fn snmu(unit: Snmu) -> Result<Self, Error> {
+        Self::new("gated-snmu", Module::<f32>::shape(&unit), unit)
     }
 }
 

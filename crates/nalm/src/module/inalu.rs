@@ -11,7 +11,8 @@ use super::nac_mul::EPSILON;
 use super::{Module, Options, Pass, Shape, Spec, nac};
 use crate::batch::Layout;
 use crate::lane::{self, LANES, each, linear};
-use crate::penalty::{self, Penalty, Recipe, Reinit, Schedule};
+use crate::penalty::{self, Penalty, Schedule};
+use crate::recipe::{Recipe, Reinit};
 use crate::rng::Rng;
 use crate::{Error, Lane, Operation, Real};
 
@@ -119,9 +120,9 @@ impl<R: Real> Module<R> for Inalu {
     }
 
     fn init(&self, p: &mut [R], rng: &mut Rng) {
-        let means = [0.88, 0.5, 0.88, 0.5, 0.0].map(R::of);
+        let means = [0.88, 0.5, 0.88, 0.5, 0.0];
         for (tensor, mean) in p.chunks_mut(self.shape.weights()).zip(means) {
-            tensor.fill_with(|| rng.normal::<R>() * R::of(0.2) + mean);
+            tensor.fill_with(|| R::of(rng.normal::<f64>() * 0.2 + mean));
         }
     }
 

@@ -39,7 +39,7 @@ pub use stg_nmu::StgNmu;
 
 use crate::batch::Layout;
 use crate::lane::{self, Kernel, Lane};
-use crate::penalty::Recipe;
+use crate::recipe::Recipe;
 use crate::rng::Rng;
 use crate::{Denoiser, Error, Noise, Operation, Real};
 use std::fmt::Debug;
@@ -135,8 +135,9 @@ impl Default for Options {
     }
 }
 
-/// Number of inputs and outputs of a module.
+/// Number of inputs and outputs of a module: at least one of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Shape {
     /// Features per row that come in.
     pub inputs: usize,
@@ -149,6 +150,8 @@ impl Shape {
     pub fn new(inputs: usize, outputs: usize) -> Result<Self, Error> {
         Error::check(inputs > 0, "number of inputs", inputs as f64, "at least 1")?;
         Error::check(outputs > 0, "number of outputs", outputs as f64, "at least 1")?;
+        let weights = inputs as f64 * outputs as f64;
+        Error::check(weights <= MOST_WEIGHTS, "number of weights", weights, "at most 2^31")?;
         Ok(Self { inputs, outputs })
     }
 
@@ -158,6 +161,9 @@ impl Shape {
         self.inputs * self.outputs
     }
 }
+
+/// Larger matrices would overflow sizes that are computed from them, and no memory would hold their batches.
+const MOST_WEIGHTS: f64 = 2_147_483_648.0;
 
 /// How a module is used in a forward pass.
 #[derive(Debug)]
@@ -343,4 +349,11 @@ fn leading<R: Real>(shape: Shape, operation: Operation, rest: R) -> Vec<R> {
     let (a, b) = operation.exponents();
     let row = (0..shape.inputs).map(|i| [R::of(a), R::of(b), rest][i.min(2)]);
     std::iter::repeat_n(row, shape.outputs).flatten().collect()
+}
+
+/// Checks the box in which the weights of a multiplication unit start.
+fn start_box(low: f64, high: f64) -> Result<(f64, f64), Error> {
+    Error::check((0.0..=1.0).contains(&low), "lower end of the initial box", low, "in [0, 1]")?;
+    Error::check((low..=1.0).contains(&high), "upper end of the initial box", high, "between the lower end and 1")?;
+    Ok((low, high))
 }

@@ -17,7 +17,7 @@ pub(super) fn spec<R: Real>() -> Spec<R> {
     Spec {
         name: "mul",
         label: "MUL",
-        citation: "Mistry, Farrahi and Hare, Improving the Robustness of Neural Multiplication Units, ICML 2022",
+        citation: "Mistry, Farrahi and Hare, Improving the Robustness of Neural Multiplication Units with Reversible Stochasticity, 2022",
         formula: "y_o = prod_i x_i",
         parameters: "none",
         allowed: "none",

@@ -3,18 +3,19 @@
 //!
 //! y_o = prod_i (x_i w_oi + 1 - w_oi), with every weight in [0, 1].
 
-use super::{Module, Options, Pass, Shape, Spec};
+use super::{Module, Options, Pass, Shape, Spec, start_box};
 use crate::batch::Layout;
 use crate::lane::add_sums;
-use crate::penalty::{self, Recipe};
+use crate::penalty;
+use crate::recipe::Recipe;
 use crate::rng::Rng;
 use crate::{Error, Lane, Operation, Real};
 
 /// The neural multiplication unit.
 #[derive(Clone, Debug)]
-pub struct Nmu<R> {
+pub struct Nmu {
     shape: Shape,
-    start: (R, R),
+    start: (f64, f64),
 }
 
 pub(super) fn spec<R: Real>() -> Spec<R> {
@@ -37,7 +38,7 @@ pub(super) fn spec<R: Real>() -> Spec<R> {
     }
 }
 
-impl<R: Real> Nmu<R> {
+impl Nmu {
     /// An NMU whose weights start uniform on [0.25, 0.75).
     pub fn new(inputs: usize, outputs: usize) -> Result<Self, Error> {
         Self::starting_in(inputs, outputs, 0.25, 0.75)
@@ -45,11 +46,11 @@ impl<R: Real> Nmu<R> {
 
     /// An NMU whose weights start uniform on [low, high).
     pub fn starting_in(inputs: usize, outputs: usize, low: f64, high: f64) -> Result<Self, Error> {
-        Ok(Self { shape: Shape::new(inputs, outputs)?, start: penalty::start_box(low, high)? })
+        Ok(Self { shape: Shape::new(inputs, outputs)?, start: start_box(low, high)? })
     }
 }
 
-impl<R: Real> Module<R> for Nmu<R> {
+impl<R: Real> Module<R> for Nmu {
     fn name(&self) -> &'static str {
         "nmu"
     }
@@ -67,7 +68,8 @@ impl<R: Real> Module<R> for Nmu<R> {
     }
 
     fn init(&self, p: &mut [R], rng: &mut Rng) {
-        p.fill_with(|| rng.uniform(self.start.0, self.start.1));
+        let (low, high) = self.start;
+        p.fill_with(|| rng.uniform(R::of(low), R::of(high)));
     }
 
     #[inline(always)]

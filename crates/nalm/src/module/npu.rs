@@ -8,7 +8,8 @@
 use super::{Module, Options, Pass, Shape, Spec, xavier};
 use crate::batch::Layout;
 use crate::lane::{self, LANES, each, linear};
-use crate::penalty::{self, Penalty, Recipe, Schedule};
+use crate::penalty::{self, Penalty, Schedule};
+use crate::recipe::Recipe;
 use crate::rng::Rng;
 use crate::{Error, Lane, Operation, Real};
 

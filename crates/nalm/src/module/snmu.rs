@@ -1,4 +1,4 @@
-//! sNMU, the stochastic neural multiplication unit (Mistry, Farrahi and Hare, ICML 2022): multiplies the inputs by noise
+//! sNMU, the stochastic neural multiplication unit (Mistry, Farrahi and Hare 2022): multiplies the inputs by noise
 //! in training and divides the output by what the noise would do to a discrete solution.
 //!
 //! y_o = prod_i (n_i x_i w_oi + 1 - w_oi) / prod_i (n_i w_oi + 1 - w_oi) in training, the NMU in evaluation
@@ -6,20 +6,21 @@
 //! Per factor this is the NMU at the weight n w / (1 + (n - 1) w): the noise moves every weight at random but leaves 0
 //! and 1 where they are. Noise and denominator are taken from the lists in [`crate::noise`] and [`crate::denoiser`].
 
-use super::{Module, Options, Pass, Shape, Spec, nmu};
+use super::{Module, Options, Pass, Shape, Spec, nmu, start_box};
 use crate::batch::Layout;
 use crate::lane::{add_sums, each};
 use crate::noise::softplus;
-use crate::penalty::{self, Recipe};
+use crate::penalty;
+use crate::recipe::Recipe;
 use crate::rng::Rng;
 use crate::{Denoiser, Error, Lane, Noise, Operation, Real};
 
 /// The stochastic neural multiplication unit.
 #[derive(Clone, Debug)]
-pub struct Snmu<R> {
+pub struct Snmu {
     name: &'static str,
     shape: Shape,
-    start: (R, R),
+    start: (f64, f64),
     noise: Noise,
     denoiser: Denoiser,
 }
@@ -28,7 +29,7 @@ pub(super) fn spec<R: Real>() -> Spec<R> {
     Spec {
         name: "snmu",
         label: "sNMU",
-        citation: "Mistry, Farrahi and Hare, Improving the Robustness of Neural Multiplication Units, ICML 2022",
+        citation: "Mistry, Farrahi and Hare, Improving the Robustness of Neural Multiplication Units with Reversible Stochasticity, 2022",
         formula: "y_o = prod_i (n_i x_i w_oi + 1 - w_oi) / prod_i (n_i w_oi + 1 - w_oi); the NMU in evaluation",
         parameters: "w [outputs, inputs], rho [1] with learnable noise",
         allowed: "w in [0, 1]",
@@ -41,7 +42,7 @@ pub(super) fn spec<R: Real>() -> Spec<R> {
     }
 }
 
-impl<R: Real> Snmu<R> {
+impl Snmu {
     /// The paper's sNMU with noise `U[1,5]`.
     pub fn new(inputs: usize, outputs: usize) -> Result<Self, Error> {
         Self::with(inputs, outputs, Noise::default(), Denoiser::default())
@@ -53,6 +54,11 @@ impl<R: Real> Snmu<R> {
         Self::from_options("snmu", Shape::new(inputs, outputs)?, denoiser, &options)
     }
 
+    /// The same unit with weights that start uniform on [low, high).
+    pub fn starting_in(self, low: f64, high: f64) -> Result<Self, Error> {
+        Ok(Self { start: start_box(low, high)?, ..self })
+    }
+
     pub(super) fn from_options(
         name: &'static str,
         shape: Shape,
@@ -60,12 +66,12 @@ impl<R: Real> Snmu<R> {
         options: &Options,
     ) -> Result<Self, Error> {
         options.noise.check()?;
-        let start = penalty::start_box(options.start.0, options.start.1)?;
+        let start = start_box(options.start.0, options.start.1)?;
         Ok(Self { name, shape, start, noise: options.noise, denoiser })
     }
 
     #[inline(always)]
-    fn tape<'a>(&self, tape: &'a mut [Lane<R>], at: Layout) -> Tape<'a, R> {
+    fn tape<'a, R: Real>(&self, tape: &'a mut [Lane<R>], at: Layout) -> Tape<'a, R> {
         let (inputs, tensor) = (self.shape.inputs, self.shape.inputs * at.lanes());
         let (noise, tape) = tape.split_at_mut(tensor);
         let (base, tape) = tape.split_at_mut(if self.has_base() { tensor } else { 0 });
@@ -94,7 +100,7 @@ struct Tape<'a, R> {
     memory: &'a mut Lane<R>,
 }
 
-impl<R: Real> Module<R> for Snmu<R> {
+impl<R: Real> Module<R> for Snmu {
     fn name(&self) -> &'static str {
         self.name
     }
@@ -114,7 +120,8 @@ impl<R: Real> Module<R> for Snmu<R> {
 
     fn init(&self, p: &mut [R], rng: &mut Rng) {
         let (w, rho) = p.split_at_mut(self.shape.weights());
-        w.fill_with(|| rng.uniform(self.start.0, self.start.1));
+        let (low, high) = self.start;
+        w.fill_with(|| rng.uniform(R::of(low), R::of(high)));
         rho.fill(R::of(self.noise.rho()));
     }
 
@@ -215,7 +222,7 @@ impl<R: Real> Module<R> for Snmu<R> {
 
     fn gold(&self, operation: Operation) -> Option<Vec<R>> {
         let mut p = nmu::gold(self.shape, operation)?;
-        p.resize(self.param_len(), R::of(self.noise.rho()));
+        p.resize(Module::<R>::param_len(self), R::of(self.noise.rho()));
         Some(p)
     }
 }

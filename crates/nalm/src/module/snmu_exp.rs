@@ -1,4 +1,4 @@
-//! sNMU with the exponent denoiser, the alternative that the paper rejects (Mistry, Farrahi and Hare, ICML 2022).
+//! sNMU with the exponent denoiser, the alternative that the paper rejects (Mistry, Farrahi and Hare 2022).
 //!
 //! y_o = prod_i (n_i x_i w_oi + 1 - w_oi) / prod_i n_i^w_oi in training, the NMU in evaluation
 

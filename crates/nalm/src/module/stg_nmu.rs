@@ -1,4 +1,4 @@
-//! stgNMU, the NMU with stochastic gates (Yamada et al., ICML 2020, applied to the NMU by Mistry, Farrahi and Hare, ICML
+//! stgNMU, the NMU with stochastic gates (Yamada et al., ICML 2020, applied to the NMU by Mistry, Farrahi and Hare
 //! 2022): Gaussian noise on the weights instead of reversible noise on the inputs.
 //!
 //! w = clamp(mu + e, 0, 1), e ~ N(0, sigma^2) once per weight and training pass; w = clamp(mu, 0, 1) in evaluation; then
@@ -7,7 +7,8 @@
 use super::{Module, Options, Pass, Shape, Spec, nmu};
 use crate::batch::Layout;
 use crate::lane::{self, LANES};
-use crate::penalty::{self, Penalty, Recipe, Schedule};
+use crate::penalty::{self, Penalty, Schedule};
+use crate::recipe::Recipe;
 use crate::rng::Rng;
 use crate::{Error, Lane, Operation, Real};
 
@@ -23,7 +24,7 @@ pub(super) fn spec<R: Real>() -> Spec<R> {
     Spec {
         name: "stg-nmu",
         label: "stgNMU",
-        citation: "Yamada et al., Feature Selection using Stochastic Gates, ICML 2020; Mistry, Farrahi and Hare, ICML 2022",
+        citation: "Yamada et al., Feature Selection using Stochastic Gates, ICML 2020; Mistry, Farrahi and Hare, 2022",
         formula: "y_o = prod_i (x_i w_oi + 1 - w_oi),  w = clamp(mu + e, 0, 1),  e ~ N(0, sigma^2); e = 0 in evaluation",
         parameters: "mu [outputs, inputs]",
         allowed: "unbounded; w in [0, 1]",

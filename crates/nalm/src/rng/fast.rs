@@ -3,7 +3,9 @@
 //! Sampling is a third to a half of a small training step, so the generator is a kernel. The state of every lane comes
 //! from a hash of the stream's key; two keys that differ anywhere give unrelated streams.
 
-use crate::{Lane, Real, lane::LANES};
+use super::Purpose;
+use crate::lane::LANES;
+use crate::{Lane, NUMERICS, Real};
 use std::array::from_fn;
 
 /// Sixteen interleaved xoshiro128+ generators (Blackman and Vigna 2018).
@@ -30,6 +32,11 @@ impl Fast {
             }
         }
         Self { state: from_fn(|w| from_fn(|k| lanes[k][w])), spare: [0; LANES], used: LANES }
+    }
+
+    /// Opens the stream of `purpose` under a key that names task, range and seed.
+    pub fn open(key: &str, purpose: Purpose) -> Self {
+        Self::new(&format!("nalm {NUMERICS}|{key}|{}", purpose.name()))
     }
 
     /// The next word of one stream, for draws that come one at a time.

@@ -27,6 +27,17 @@ pub enum Stream {
     Reference,
 }
 
+impl Stream {
+    /// Refuses seeds that the stream does not have.
+    pub fn check(self, seed: u64) -> Result<(), Error> {
+        if self == Stream::Reference && u32::try_from(seed).is_err() {
+            let (what, want) = ("seed of a reference stream", "below 2^32");
+            return Err(Error::Value { what, got: seed.to_string(), want });
+        }
+        Ok(())
+    }
+}
+
 impl Display for Stream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -95,7 +106,7 @@ pub enum Rng {
 impl Rng {
     /// Opens the fast stream of `purpose` under a key that names task, range and seed.
     pub fn fast(key: &str, purpose: Purpose) -> Self {
-        Rng::Fast(Fast::new(&format!("nalm 1|{key}|{}", purpose.name())))
+        Rng::Fast(Fast::open(key, purpose))
     }
 
     /// Opens PyTorch's CPU stream with this seed.

@@ -75,9 +75,14 @@ impl Arithmetic {
         let problem = Problem { subsets: Subsets::new(inputs, a, b)?, operation, train, test };
         let simulated = match stored {
             Some((_, threshold)) => *threshold,
-            None => threshold::arithmetic("arithmetic", &problem),
+            None => threshold::arithmetic("arithmetic", &problem)?,
         };
         Ok(Self { problem, thresholds: Thresholds { flat: None, simulated } })
+    }
+
+    /// The errors on the test set below which the task is solved.
+    pub fn thresholds(&self) -> Thresholds {
+        self.thresholds
     }
 }
 

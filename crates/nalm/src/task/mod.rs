@@ -38,10 +38,10 @@ pub trait Samples<R: Real>: Send {
     /// Fills a batch with fresh training data.
     fn train(&mut self, batch: &mut Batch<R>);
 
-    /// Fills a batch with the beginning of the validation set (training range).
+    /// Fills a batch with the validation set of its size (training range).
     fn validation(&mut self, batch: &mut Batch<R>);
 
-    /// Fills a batch with the beginning of the test set (extrapolation range).
+    /// Fills a batch with the test set of its size (extrapolation range).
     fn test(&mut self, batch: &mut Batch<R>);
 
     /// The two slices of the inputs that matter, where the task has such.

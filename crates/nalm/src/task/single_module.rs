@@ -39,13 +39,18 @@ impl SingleModule {
         train.check()?;
         test.check()?;
         let problem = Problem { subsets: Subsets::new(inputs, 0..1, 1..2)?, operation, train, test };
-        let simulated = threshold::single_module("single-module", &problem);
+        let simulated = threshold::single_module("single-module", &problem)?;
         Ok(Self { problem, thresholds: Thresholds { flat: Some(FLAT), simulated } })
     }
 
     /// Multiplication of two inputs, trained on [low, high) and tested on [test_low, test_high).
     pub fn mul(low: f64, high: f64, test_low: f64, test_high: f64) -> Result<Self, Error> {
         Self::new(Operation::Mul, 2, Range::new(low, high)?, Range::new(test_low, test_high)?)
+    }
+
+    /// The errors on the test set below which the task is solved.
+    pub fn thresholds(&self) -> Thresholds {
+        self.thresholds
     }
 }
 

@@ -4,7 +4,7 @@ use super::Samples;
 use crate::batch::{Batch, Layout};
 use crate::lane::{self, Kernel, LANES, Lane, linear};
 use crate::range::Sampler;
-use crate::rng::{Fast, Mt19937, Purpose, Rng, Stream};
+use crate::rng::{Fast, Mt19937, Purpose, Stream};
 use crate::{Distribution, Error, Operation, Range, Real};
 use std::ops;
 
@@ -69,24 +69,20 @@ impl Problem {
         match stream {
             Stream::Fast => {
                 let seeded = format!("{key}|{seed}");
-                let offset = open_fast(&seeded, Purpose::Subset).below(most + 1);
+                let offset = Fast::open(&seeded, Purpose::Subset).below(most + 1);
                 Ok(Box::new(FastSamples {
                     subsets: self.subsets.shifted(offset as usize),
                     operation: self.operation,
-                    train: Sampler::new(&self.train),
-                    test: Sampler::new(&self.test),
-                    rng: open_fast(&seeded, Purpose::Data),
-                    validation: open_fast(&key, Purpose::Validation),
-                    held_out: open_fast(&format!("{key}|{}", self.test), Purpose::Test),
+                    train: Sampler::new(&self.train)?,
+                    test: Sampler::new(&self.test)?,
+                    rng: Fast::open(&seeded, Purpose::Data),
+                    validation: Fast::open(&key, Purpose::Validation),
+                    held_out: Fast::open(&format!("{key}|{}", self.test), Purpose::Test),
                 }))
             }
             Stream::Reference => {
-                let seed = u32::try_from(seed).map_err(|_| Error::Value {
-                    what: "seed of a reference stream",
-                    got: seed.to_string(),
-                    want: "below 2^32",
-                })?;
-                let mut dataset = Mt19937::new(seed);
+                stream.check(seed)?;
+                let mut dataset = Mt19937::new(seed as u32);
                 let offset = dataset.at_most(most);
                 Ok(Box::new(ReferenceSamples {
                     subsets: self.subsets.shifted(offset as usize),
@@ -98,13 +94,6 @@ impl Problem {
                 }))
             }
         }
-    }
-}
-
-fn open_fast(key: &str, purpose: Purpose) -> Fast {
-    match Rng::fast(key, purpose) {
-        Rng::Fast(fast) => fast,
-        Rng::Torch(_) => unreachable!("a fast stream was opened"),
     }
 }
 
@@ -141,13 +130,13 @@ impl<R: Real> Samples<R> for FastSamples<R> {
 
     fn validation(&mut self, batch: &mut Batch<R>) {
         let mut rng = self.validation.clone();
-        self.train.fill(&mut rng, &mut batch.x);
+        self.train.fill(&mut rng, &mut batch.x, batch.at.lanes());
         exact_targets(&self.subsets, self.operation, batch);
     }
 
     fn test(&mut self, batch: &mut Batch<R>) {
         let mut rng = self.held_out.clone();
-        self.test.fill(&mut rng, &mut batch.x);
+        self.test.fill(&mut rng, &mut batch.x, batch.at.lanes());
         exact_targets(&self.subsets, self.operation, batch);
     }
     fn subsets(&self) -> Option<[ops::Range<usize>; 2]> {
@@ -158,6 +147,7 @@ impl<R: Real> Samples<R> for FastSamples<R> {
 /// Targets of a fixed set: in f64 from the inputs as the network sees them.
 fn exact_targets<R: Real>(subsets: &Subsets, operation: Operation, batch: &mut Batch<R>) {
     let Batch { x, t, at } = batch;
+    at.pad(x);
     let lanes = at.lanes();
     for row in 0..lanes * LANES {
         let (c, k) = (row / LANES, row % LANES);
@@ -180,8 +170,9 @@ impl<R: Real> Kernel for Draw<'_, R> {
     #[inline(always)]
     fn run(self) {
         let Batch { x, t, at } = self.batch;
-        self.sampler.fill(self.rng, x);
         let lanes = at.lanes();
+        self.sampler.fill(self.rng, x, lanes);
+        at.pad(x);
         let (a, b) = (&self.subsets.a, &self.subsets.b);
         for (c, t) in t.iter_mut().enumerate() {
             let sum = |slice: &ops::Range<usize>| linear::slice_sum(x, slice.clone(), c, lanes);
@@ -215,7 +206,7 @@ impl ReferenceSamples {
         let intervals = range.intervals();
         scratch.resize(numbers * intervals.len(), 0.0);
         for (part, interval) in scratch.chunks_exact_mut(numbers).zip(intervals) {
-            rng.doubles(interval.low, interval.width(), part);
+            rng.doubles(interval.low(), interval.width(), part);
         }
         if intervals.len() == 2 {
             let (first, second) = scratch.split_at_mut(numbers);
