@@ -1,0 +1,19 @@
+//! One verb, one file.
+
+pub(crate) mod bench;
+pub(crate) mod demo;
+pub(crate) mod gradcheck;
+pub(crate) mod list;
+pub(crate) mod stats;
+pub(crate) mod train;
+
+use anyhow::Result;
+use serde::Serialize;
+use std::io::Write;
+
+/// Prints a value as JSON to the standard output.
+fn print_json(value: &impl Serialize) -> Result<()> {
+    let text = serde_json::to_string_pretty(value)?;
+    writeln!(std::io::stdout().lock(), "{text}")?;
+    Ok(())
+}

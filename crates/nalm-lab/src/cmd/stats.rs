@@ -1,0 +1,223 @@
+//! `nalm stats`: intervals for anybody's table of runs.
+
+use crate::cli::Stats;
+use crate::stats::{Estimate, beta, gamma, paired, wilson};
+use anyhow::{Context, Result, bail, ensure};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::Path;
+
+/// One run of the table.
+#[derive(Debug)]
+struct Run {
+    group: Vec<String>,
+    seed: String,
+    solved: bool,
+    solved_at: Option<f64>,
+    sparsity_error: Option<f64>,
+}
+
+/// A table of runs.
+#[derive(Debug)]
+struct Table {
+    /// Names of the columns that runs are grouped by.
+    columns: Vec<String>,
+    runs: Vec<Run>,
+}
+
+#[derive(Serialize)]
+struct Sparsity {
+    published: Estimate,
+    corrected: Estimate,
+}
+
+#[derive(Serialize)]
+struct Summary {
+    group: Map<String, Value>,
+    n: usize,
+    success: Estimate,
+    solved_at: Estimate,
+    sparsity_error: Sparsity,
+}
+
+pub(crate) fn run(arguments: &Stats) -> Result<()> {
+    let table = read(&arguments.file)?;
+    if let Some(pair) = &arguments.paired {
+        return compare(&table, pair, arguments.json);
+    }
+    let summaries = summarise(&table);
+    if arguments.json {
+        return super::print_json(&summaries);
+    }
+    if arguments.csv { print_csv(&table, &summaries) } else { print_table(&summaries) }
+}
+
+fn read(path: &Path) -> Result<Table> {
+    let name = path.display();
+    let mut reader = csv::Reader::from_path(path).with_context(|| format!("cannot read {name}"))?;
+    let headers = reader.headers().with_context(|| format!("cannot read the first line of {name}"))?.clone();
+    let find = |column: &str| {
+        headers.iter().position(|h| h.trim() == column).with_context(|| {
+            format!("{name} has no column '{column}'; it needs seed, solved, solved_at and sparsity_error, and may have others")
+        })
+    };
+    let own = [find("seed")?, find("solved")?, find("solved_at")?, find("sparsity_error")?];
+    let grouping: Vec<usize> = (0..headers.len()).filter(|k| !own.contains(k)).collect();
+    let mut runs = Vec::new();
+    for (k, record) in reader.records().enumerate() {
+        let line = k + 2;
+        let record = record.with_context(|| format!("{name}, line {line}"))?;
+        let cell = |column: usize| record.get(column).unwrap_or("").trim();
+        let number = |column: usize| {
+            parse_number(cell(column)).with_context(|| {
+                format!(
+                    "{name}, line {line}, column {}: '{}' is neither a finite number nor NA",
+                    &headers[column],
+                    cell(column)
+                )
+            })
+        };
+        let solved = match cell(own[1]).to_ascii_lowercase().as_str() {
+            "true" | "1" => true,
+            "false" | "0" => false,
+            other => bail!("{name}, line {line}, column solved: '{other}' is neither true nor false"),
+        };
+        runs.push(Run {
+            group: grouping.iter().map(|&g| cell(g).to_string()).collect(),
+            seed: cell(own[0]).to_string(),
+            solved,
+            solved_at: number(own[2])?,
+            sparsity_error: number(own[3])?,
+        });
+    }
+    ensure!(!runs.is_empty(), "{name} has no runs below its first line");
+    Ok(Table { columns: grouping.iter().map(|&g| headers[g].trim().to_string()).collect(), runs })
+}
+
+/// A finite number, nothing for NA, or an error.
+fn parse_number(text: &str) -> Result<Option<f64>> {
+    if matches!(text, "" | "NA" | "na" | "null") {
+        return Ok(None);
+    }
+    let value: f64 = text.parse()?;
+    ensure!(value.is_finite(), "not finite");
+    Ok(Some(value))
+}
+
+fn groups(table: &Table) -> BTreeMap<&[String], Vec<&Run>> {
+    let mut groups: BTreeMap<&[String], Vec<&Run>> = BTreeMap::new();
+    for run in &table.runs {
+        groups.entry(&run.group).or_default().push(run);
+    }
+    groups
+}
+
+/// Solved-at and sparsity are those of the solved runs only.
+fn summarise(table: &Table) -> Vec<Summary> {
+    groups(table)
+        .into_iter()
+        .map(|(group, runs)| {
+            let solved: Vec<&&Run> = runs.iter().filter(|run| run.solved).collect();
+            let steps: Vec<f64> = solved.iter().filter_map(|run| run.solved_at).collect();
+            let errors: Vec<f64> = solved.iter().filter_map(|run| run.sparsity_error).collect();
+            Summary {
+                group: table.columns.iter().cloned().zip(group.iter().map(|g| json!(g))).collect(),
+                n: runs.len(),
+                success: wilson::interval(solved.len(), runs.len()),
+                solved_at: gamma::interval(&steps),
+                sparsity_error: Sparsity { published: beta::published(&errors), corrected: beta::corrected(&errors) },
+            }
+        })
+        .collect()
+}
+
+fn print_table(summaries: &[Summary]) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    let name = |s: &Summary| s.group.values().filter_map(Value::as_str).collect::<Vec<_>>().join(" ");
+    let width = summaries.iter().map(|s| name(s).chars().count()).max().unwrap_or(0).max(5);
+    writeln!(
+        out,
+        "{:width$} {:>5}  {:<22} {:<30} {:<30}",
+        "group", "n", "success", "solved at", "sparsity error (corrected)"
+    )?;
+    for s in summaries {
+        let show = |e: &Estimate, f: &dyn Fn(f64) -> String| match (e.mean, e.lower, e.upper) {
+            (Some(mean), Some(low), Some(high)) => format!("{} [{}, {}]", f(mean), f(low), f(high)),
+            (Some(mean), ..) => f(mean),
+            _ => "–".into(),
+        };
+        writeln!(
+            out,
+            "{:width$} {:>5}  {:<22} {:<30} {:<30}",
+            name(s),
+            s.n,
+            show(&s.success, &|v| format!("{v:.3}")),
+            show(&s.solved_at, &|v| format!("{v:.3e}")),
+            show(&s.sparsity_error.corrected, &|v| format!("{v:.2e}")),
+        )?;
+    }
+    Ok(())
+}
+
+fn print_csv(table: &Table, summaries: &[Summary]) -> Result<()> {
+    let mut writer = csv::Writer::from_writer(std::io::stdout().lock());
+    let kinds = ["success", "solved_at", "sparsity_published", "sparsity_corrected"];
+    let columns = kinds.iter().flat_map(|k| ["mean", "lower", "upper"].map(|part| format!("{k}_{part}")));
+    writer.write_record(table.columns.iter().cloned().chain(["n".to_string()]).chain(columns))?;
+    for s in summaries {
+        let estimates = [s.success, s.solved_at, s.sparsity_error.published, s.sparsity_error.corrected];
+        let numbers = estimates.iter().flat_map(|e| [e.mean, e.lower, e.upper]);
+        let cells = numbers.map(|v| v.map_or("NA".to_string(), |v| v.to_string()));
+        let group = s.group.values().map(|v| v.as_str().unwrap_or_default().to_string());
+        writer.write_record(group.chain([s.n.to_string()]).chain(cells))?;
+    }
+    writer.flush()?;
+    Ok(())
+}
+
+/// Two values of the first grouping column, matched by seed and by all other columns.
+fn compare(table: &Table, pair: &str, as_json: bool) -> Result<()> {
+    let (a, b) =
+        pair.split_once(',').context("--paired takes two names with a comma between them, such as NMU,sNMU")?;
+    ensure!(!table.columns.is_empty(), "there is no column to find {a} and {b} in");
+    let side = |name: &str| -> Result<BTreeMap<(Vec<String>, String), &Run>> {
+        let own: Vec<&Run> = table.runs.iter().filter(|run| run.group[0] == name).collect();
+        ensure!(!own.is_empty(), "column {} has no '{name}'", table.columns[0]);
+        let mut map = BTreeMap::new();
+        for run in own {
+            let key = (run.group[1..].to_vec(), run.seed.clone());
+            ensure!(map.insert(key, run).is_none(), "{name} has two runs with seed {} in one group", run.seed);
+        }
+        Ok(map)
+    };
+    let (left, right) = (side(a.trim())?, side(b.trim())?);
+    let pairs: Vec<(&Run, &Run)> =
+        left.iter().filter_map(|(key, run)| right.get(key).map(|other| (*run, *other))).collect();
+    ensure!(!pairs.is_empty(), "{a} and {b} have no seed in common");
+    let only_a = pairs.iter().filter(|(x, y)| x.solved && !y.solved).count();
+    let only_b = pairs.iter().filter(|(x, y)| !x.solved && y.solved).count();
+    let steps: Vec<(f64, f64)> =
+        pairs.iter().filter(|(x, y)| x.solved && y.solved).filter_map(|(x, y)| x.solved_at.zip(y.solved_at)).collect();
+    let faster_a = steps.iter().filter(|(x, y)| x < y).count();
+    let faster_b = steps.iter().filter(|(x, y)| y < x).count();
+    let success_p = paired::fair_coin(only_a, only_a + only_b);
+    let speed_p = paired::fair_coin(faster_a, faster_a + faster_b);
+    if as_json {
+        return super::print_json(&json!({
+            "a": a.trim(), "b": b.trim(), "pairs": pairs.len(),
+            "success": {"only_a": only_a, "only_b": only_b, "mcnemar_p": success_p},
+            "solved_at": {"both_solved": steps.len(), "a_first": faster_a, "b_first": faster_b, "sign_test_p": speed_p},
+        }));
+    }
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{} pairs of runs with the same seed", pairs.len())?;
+    writeln!(out, "success    only {a}: {only_a}, only {b}: {only_b}, McNemar p = {success_p:.4}")?;
+    writeln!(
+        out,
+        "solved at  {a} first: {faster_a}, {b} first: {faster_b} of {}, sign test p = {speed_p:.4}",
+        steps.len()
+    )?;
+    Ok(())
+}

@@ -1,0 +1,139 @@
+//! The real binary, from the outside.
+
+use serde_json::Value;
+use std::io::Write;
+use std::process::{Command, Output};
+
+fn nalm(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_nalm")).args(arguments).output().expect("the binary starts")
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).expect("text")
+}
+
+fn fails_with(arguments: &[&str], code: i32, hint: &str) {
+    let output = nalm(arguments);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {text}");
+    assert!(text.contains(hint), "{arguments:?}: {text}");
+    assert!(output.stdout.is_empty(), "{arguments:?} prints data although it fails");
+}
+
+fn json(arguments: &[&str]) -> Value {
+    let output = nalm(arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+#[test]
+fn every_verb_explains_itself_with_an_example() {
+    for verb in ["demo", "list", "train", "stats", "gradcheck", "bench"] {
+        let output = nalm(&[verb, "--help"]);
+        assert!(output.status.success() && stdout(&output).contains("Example"), "{verb}");
+    }
+}
+
+#[test]
+fn the_demo_shows_both_units_and_no_control_characters() {
+    let text = stdout(&nalm(&["demo", "--seeds", "5"]));
+    assert!(text.contains("FAILED 0.3,0.3") && text.contains("the sNMU 5 of 5"), "{text}");
+    assert!(text.chars().all(|c| c == '\n' || !c.is_control()));
+}
+
+#[test]
+fn a_run_reports_what_the_library_finds() {
+    let row =
+        json(&["train", "--module", "nmu", "--range", "U[1,2)", "--stream", "reference", "--steps", "12000", "--json"]);
+    assert_eq!(row["weights"], serde_json::json!([1.0, 1.0]));
+    assert_eq!(row["solved"], serde_json::json!({"flat": true, "simulated": true}));
+    assert_eq!(row["best_step"], 11000);
+    assert!((row["test_error"].as_f64().unwrap() / 9.935_092_75e-13 - 1.0).abs() < 1e-6);
+    assert_eq!(row["status"], "completed");
+}
+
+#[test]
+fn curves_are_written_as_tables() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("curve.csv");
+    let file = path.to_str().unwrap();
+    assert!(nalm(&["train", "--steps", "3000", "--curve", file]).status.success());
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert_eq!(text.lines().next(), Some("step,validation_error,test_error,sparsity_error"));
+    assert_eq!(text.lines().count(), 1 + 4);
+}
+
+#[test]
+fn wrong_requests_are_answered_with_the_repair() {
+    fails_with(&["train", "--module", "smnu"], 1, "did you mean 'snmu'");
+    fails_with(&["train", "--task", "aritmetic"], 1, "did you mean 'arithmetic'");
+    fails_with(&["train", "--module", "nmu", "--noise", "batch"], 1, "has no option --noise");
+    fails_with(&["train", "--range", "U[2,1)"], 2, "above the lower bound");
+    fails_with(&["train", "--range", "U[3,4)"], 1, "--test-range");
+    fails_with(&["train", "--learning-rate", "NaN"], 1, "learning rate is NaN");
+    fails_with(&["train", "--curve", "/nowhere/at/all.csv", "--steps", "10", "--json"], 1, "/nowhere/at/all.csv");
+    fails_with(&["gradcheck", "nmuu"], 1, "did you mean 'nmu'");
+    fails_with(&["demo", "--seeds", "0"], 2, "0");
+    fails_with(&["stats", "missing.csv"], 1, "missing.csv");
+}
+
+#[test]
+fn gradcheck_lists_every_module() {
+    let rows = json(&["gradcheck", "--json"]);
+    let modules = json(&["list", "modules", "--json"]);
+    assert_eq!(rows.as_array().unwrap().len(), modules.as_array().unwrap().len());
+    assert!(rows.as_array().unwrap().iter().all(|r| r["worst_relative_error"].as_f64().unwrap() <= 1e-6));
+}
+
+fn table(text: &str) -> tempfile::NamedTempFile {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(text.as_bytes()).unwrap();
+    file
+}
+
+const RUNS: &str = "model,seed,solved,solved_at,sparsity_error
+A,0,true,1000,0.1
+A,1,true,2000,0.2
+A,2,false,NA,0.4
+B,0,true,3000,0.01
+B,1,true,4000,0.02
+B,2,true,5000,0.03
+";
+
+#[test]
+fn statistics_of_a_table() {
+    let file = table(RUNS);
+    let path = file.path().to_str().unwrap();
+    let rows = json(&["stats", path, "--json"]);
+    assert_eq!(rows[0]["group"]["model"], "A");
+    assert_eq!(rows[0]["n"], 3);
+    assert!((rows[0]["success"]["mean"].as_f64().unwrap() - 2.0 / 3.0).abs() < 1e-12);
+    assert_eq!(rows[1]["success"]["upper"], 1.0);
+    assert!((rows[1]["solved_at"]["mean"].as_f64().unwrap() - 4000.0).abs() < 1e-6);
+    let csv = stdout(&nalm(&["stats", path, "--csv"]));
+    assert!(csv.starts_with("model,n,success_mean,success_lower,success_upper,solved_at_mean"), "{csv}");
+    let pair = json(&["stats", path, "--paired", "A,B", "--json"]);
+    assert_eq!(pair["pairs"], 3);
+    assert_eq!(pair["success"]["only_b"], 1);
+    assert_eq!(pair["solved_at"]["a_first"], 2);
+    assert!(stdout(&nalm(&["stats", path])).contains("solved at"));
+}
+
+#[test]
+fn broken_tables_are_named_by_line_and_column() {
+    for (text, hint) in [
+        ("model,seed,solved,solved_at\nA,0,true,1\n", "no column 'sparsity_error'"),
+        ("seed,solved,solved_at,sparsity_error\n0,maybe,1,1\n", "line 2, column solved: 'maybe'"),
+        ("seed,solved,solved_at,sparsity_error\n0,true,1,0.1\n1,true,x,0.1\n", "line 3, column solved_at: 'x'"),
+        ("seed,solved,solved_at,sparsity_error\n0,true,1,NaN\n", "column sparsity_error: 'NaN'"),
+        ("seed,solved,solved_at,sparsity_error\n", "no runs"),
+        ("seed,solved,solved_at,sparsity_error\n0,true\n", "line 2"),
+    ] {
+        let file = table(text);
+        fails_with(&["stats", file.path().to_str().unwrap()], 1, hint);
+    }
+    let file = table(RUNS);
+    let path = file.path().to_str().unwrap();
+    fails_with(&["stats", path, "--paired", "A"], 1, "comma");
+    fails_with(&["stats", path, "--paired", "A,C"], 1, "no 'C'");
+}
