@@ -15,10 +15,20 @@ pub(crate) struct Cli {
 pub(crate) enum Verb {
     /// NMU and sNMU side by side on U[-2,-1), in a second.
     Demo(Demo),
-    /// Modules, noises, denoisers, tasks or ranges.
+    /// Modules, noises, denoisers, tasks, ranges or experiments.
     List(List),
     /// One run: errors as it goes, weights at the end.
     Train(Box<Train>),
+    /// Carry out an experiment; what is done already is not done again.
+    Run(Run),
+    /// What the store holds of each experiment.
+    Status(Status),
+    /// Tables, figure and page of an experiment.
+    Report(Report),
+    /// Run, then report.
+    Reproduce(Reproduce),
+    /// The rows of the store as CSV or JSON lines.
+    Export(Export),
     /// Success, solved-at and sparsity intervals for a table of runs.
     Stats(Stats),
     /// Hand-written gradients against central differences.
@@ -54,6 +64,7 @@ pub(crate) enum Listing {
     Denoisers,
     Tasks,
     Ranges,
+    Experiments,
 }
 
 /// Train one network on one task.
@@ -110,6 +121,99 @@ pub(crate) struct Train {
     /// Write the logged errors to this CSV file.
     #[arg(long)]
     pub(crate) curve: Option<PathBuf>,
+}
+
+/// Train everything an experiment asks for that the store does not hold yet, on all cores. Stop it whenever you like (Ctrl-C, TERM,
+/// USR1: exit code 75); the same command continues.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n  nalm run single-module --preset quick\n  nalm run my-experiment.toml --seeds 100 --dry-run"
+)]
+pub(crate) struct Run {
+    /// Names (see nalm list experiments) or TOML files.
+    #[arg(required = true)]
+    pub(crate) experiments: Vec<String>,
+    /// How much of it: smoke, quick or paper [default: the file's]
+    #[arg(long)]
+    pub(crate) preset: Option<String>,
+    /// Seeds instead of the preset's.
+    #[arg(long)]
+    pub(crate) seeds: Option<u64>,
+    /// Last step instead of the preset's.
+    #[arg(long)]
+    pub(crate) steps: Option<u64>,
+    /// Random streams instead of the preset's.
+    #[arg(long)]
+    pub(crate) stream: Option<nalm::Stream>,
+    /// Threads [default: all cores]
+    #[arg(long, value_parser = parse_threads)]
+    pub(crate) threads: Option<usize>,
+    /// Where rows are kept.
+    #[arg(long, default_value = "results")]
+    pub(crate) store: PathBuf,
+    /// Say what would be done.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+fn parse_threads(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|n| *n > 0).ok_or_else(|| "give a number of threads, at least 1".into())
+}
+
+/// Run, then write the report.
+#[derive(Args, Debug)]
+#[command(after_help = "Example: nalm reproduce single-module")]
+pub(crate) struct Reproduce {
+    #[command(flatten)]
+    pub(crate) run: Run,
+    /// Where pages, figures and tables go.
+    #[arg(long, default_value = "report")]
+    pub(crate) out: PathBuf,
+}
+
+/// Write a page, a figure and a table from what the store holds.
+#[derive(Args, Debug)]
+#[command(after_help = "Example: nalm report single-module --out report")]
+pub(crate) struct Report {
+    /// Names (see nalm list experiments) or TOML files.
+    #[arg(required = true)]
+    pub(crate) experiments: Vec<String>,
+    /// Which preset [default: the file's]
+    #[arg(long)]
+    pub(crate) preset: Option<String>,
+    /// Seeds instead of the preset's.
+    #[arg(long)]
+    pub(crate) seeds: Option<u64>,
+    /// Where rows are kept.
+    #[arg(long, default_value = "results")]
+    pub(crate) store: PathBuf,
+    /// Where pages, figures and tables go.
+    #[arg(long, default_value = "report")]
+    pub(crate) out: PathBuf,
+}
+
+/// Rows, segments and conflicts of a store, and what each experiment still lacks.
+#[derive(Args, Debug)]
+#[command(after_help = "Example: nalm status --store results")]
+pub(crate) struct Status {
+    /// Where rows are kept.
+    #[arg(long, default_value = "results")]
+    pub(crate) store: PathBuf,
+}
+
+/// Write all rows as a table or as JSON lines, in the order of their identity.
+#[derive(Args, Debug)]
+#[command(after_help = "Example: nalm export --csv - | nalm stats /dev/stdin")]
+pub(crate) struct Export {
+    /// A CSV file with the columns that nalm stats reads; - for the standard output.
+    #[arg(long, required_unless_present = "jsonl")]
+    pub(crate) csv: Option<PathBuf>,
+    /// A file with one JSON object per line; - for the standard output.
+    #[arg(long)]
+    pub(crate) jsonl: Option<PathBuf>,
+    /// Where rows are kept.
+    #[arg(long, default_value = "results")]
+    pub(crate) store: PathBuf,
 }
 
 /// Intervals for anybody's runs: a CSV with the columns seed, solved, solved_at, sparsity_error, and any others to group by.

@@ -2,7 +2,15 @@
 
 mod cli;
 mod cmd;
+mod figure;
+mod pool;
+mod report;
+mod row;
+mod runspec;
 mod stats;
+mod store;
+mod suite;
+mod summary;
 
 use clap::Parser;
 use cli::{Cli, Verb};
@@ -13,6 +21,11 @@ fn main() -> ExitCode {
         Verb::Demo(arguments) => cmd::demo::run(&arguments),
         Verb::List(arguments) => cmd::list::run(&arguments),
         Verb::Train(arguments) => cmd::train::run(&arguments),
+        Verb::Run(arguments) => cmd::run::run(&arguments),
+        Verb::Status(arguments) => cmd::report::status(&arguments),
+        Verb::Report(arguments) => cmd::report::run(&arguments),
+        Verb::Reproduce(arguments) => cmd::run::reproduce(&arguments),
+        Verb::Export(arguments) => cmd::report::export(&arguments),
         Verb::Stats(arguments) => cmd::stats::run(&arguments),
         Verb::Gradcheck(arguments) => cmd::gradcheck::run(&arguments),
         Verb::Bench(arguments) => cmd::bench::run(&arguments),
@@ -23,7 +36,8 @@ fn main() -> ExitCode {
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("nalm: {error:#}");
-            ExitCode::FAILURE
+            // EX_TEMPFAIL: the same command continues.
+            if error.is::<cmd::run::Interrupted>() { ExitCode::from(75) } else { ExitCode::FAILURE }
         }
     }
 }

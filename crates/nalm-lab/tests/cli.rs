@@ -67,7 +67,7 @@ fn curves_are_written_as_tables() {
 fn wrong_requests_are_answered_with_the_repair() {
     fails_with(&["train", "--module", "smnu"], 1, "did you mean 'snmu'");
     fails_with(&["train", "--task", "aritmetic"], 1, "did you mean 'arithmetic'");
-    fails_with(&["train", "--module", "nmu", "--noise", "batch"], 1, "has no option --noise");
+    fails_with(&["train", "--module", "nmu", "--noise", "batch"], 1, "has no option noise");
     fails_with(&["train", "--range", "U[2,1)"], 2, "above the lower bound");
     fails_with(&["train", "--range", "U[3,4)"], 1, "--test-range");
     fails_with(&["train", "--learning-rate", "NaN"], 1, "learning rate is NaN");

@@ -1,6 +1,7 @@
 //! `nalm list`: what there is.
 
 use crate::cli::{List, Listing};
+use crate::suite::{self, Overrides};
 use anyhow::Result;
 use nalm::denoiser::DENOISERS;
 use nalm::noise::NOISES;
@@ -20,6 +21,13 @@ pub(crate) fn run(arguments: &List) -> Result<()> {
             .iter()
             .map(|t| json!({"name": t.name, "formula": t.summary, "inputs": t.inputs}))
             .collect(),
+        Listing::Experiments => suite::names()
+            .into_iter()
+            .map(|name| {
+                let experiment = suite::load(name, &Overrides::default())?;
+                Ok(json!({"name": name, "title": experiment.title, "runs": experiment.runs.len()}))
+            })
+            .collect::<Result<_>>()?,
         Listing::Ranges => {
             task::PAPER_RANGES.iter().map(|(train, test)| json!({"name": train, "test_range": test})).collect()
         }

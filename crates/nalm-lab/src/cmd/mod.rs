@@ -4,6 +4,8 @@ pub(crate) mod bench;
 pub(crate) mod demo;
 pub(crate) mod gradcheck;
 pub(crate) mod list;
+pub(crate) mod report;
+pub(crate) mod run;
 pub(crate) mod stats;
 pub(crate) mod train;
 

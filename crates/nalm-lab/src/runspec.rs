@@ -1,0 +1,241 @@
+//! One run, completely described: what it is made of, its identity, and how to carry it out.
+
+use anyhow::{Context, Result, bail};
+use nalm::module::{self, Dispatch, Options, Shape};
+use nalm::task::{self, PAPER_RANGES, Task};
+use nalm::{Config, Distribution, GradientNoise, Nau, Network, Observer, Optimiser, Outcome, Penalty, train};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+/// Everything that affects the result of a run, and nothing else. Written as text, so that it reads the same for ever.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub(crate) struct RunSpec {
+    pub(crate) task: String,
+    pub(crate) operation: String,
+    pub(crate) inputs: usize,
+    pub(crate) range: String,
+    pub(crate) test_range: String,
+    /// A module's name, or an alias that stands for a module with an option.
+    pub(crate) module: String,
+    pub(crate) options: Settings,
+    pub(crate) seed: u64,
+    pub(crate) stream: String,
+    pub(crate) steps: u64,
+    pub(crate) numerics: u32,
+}
+
+/// What may differ from a module's published settings. Absent means published.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Settings {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) noise: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) denoiser: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) start: Option<[f64; 2]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) hidden: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) sigma: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) lambda: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) gradient_noise: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) learning_rate: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) ramp: Option<[u64; 2]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) clamp: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) penalty: Option<bool>,
+}
+
+/// Names that stand for a module with an option, as records show them.
+const ALIASES: [&str; 4] = ["snmu-batch", "nmu-grad-noise", "mlp-1", "mlp-100"];
+
+/// The module behind a name, and the option that an alias stands for.
+fn resolve(name: &str) -> (&str, Settings) {
+    let none = Settings::default();
+    match name {
+        "snmu-batch" => ("snmu", Settings { noise: Some("batch".into()), ..none }),
+        "nmu-grad-noise" => ("nmu", Settings { gradient_noise: Some(0.01), ..none }),
+        "mlp-1" => ("mlp", Settings { hidden: Some(1), ..none }),
+        "mlp-100" => ("mlp", Settings { hidden: Some(100), ..none }),
+        module => (module, none),
+    }
+}
+
+/// The label of a module or alias in tables and figures.
+pub(crate) fn label(name: &str) -> String {
+    match name {
+        "snmu-batch" => "batch sNMU".into(),
+        "nmu-grad-noise" => "NMU + gradient noise".into(),
+        "mlp-1" => "MLP (1)".into(),
+        "mlp-100" => "MLP (100)".into(),
+        _ => module::find::<f32>(name).map_or(name.into(), |spec| spec.label.into()),
+    }
+}
+
+/// The test range that was published with a training range.
+pub(crate) fn published_test_range(range: &str) -> Result<&'static str> {
+    match PAPER_RANGES.iter().find(|(train, _)| *train == range) {
+        Some((_, test)) => Ok(test),
+        None => bail!("{range} has no published test range; give one, such as U[2,6)"),
+    }
+}
+
+/// Checks that a module or alias exists.
+pub(crate) fn check_module(name: &str) -> Result<(), nalm::Error> {
+    if ALIASES.contains(&name) {
+        return Ok(());
+    }
+    let names: Vec<&str> = module::list::<f32>().iter().map(|spec| spec.name).chain(ALIASES).collect();
+    if names.contains(&name) { Ok(()) } else { Err(nalm::Error::unknown("module", name, &names)) }
+}
+
+/// A run made ready.
+pub(crate) struct Built {
+    pub(crate) network: Network<f32>,
+    pub(crate) task: Box<dyn Task<f32>>,
+    pub(crate) config: Config,
+}
+
+impl RunSpec {
+    /// The first 128 bits of the SHA-256 of the specification's canonical JSON (sorted keys, shortest numbers).
+    pub(crate) fn id(&self) -> String {
+        let value = serde_json::to_value(self).expect("a specification is plain data");
+        hex(&Sha256::digest(value.to_string().as_bytes())[..16])
+    }
+
+    /// Makes the network, the task and the settings.
+    pub(crate) fn build(&self) -> Result<Built> {
+        let task_spec = task::find::<f32>(&self.task)?;
+        let (train_range, test_range) = (self.range.parse::<Distribution>()?, self.test_range.parse::<Distribution>()?);
+        let task = (task_spec.build)(self.operation.parse()?, self.inputs, train_range, test_range)?;
+        let (settings, network) = self.network()?;
+        let mut config = Config::published(&network).steps(self.steps).stream(self.stream.parse()?);
+        if self.task == "arithmetic" {
+            config = config.ramp(1_000_000, 2_000_000);
+        }
+        if let Some([start, end]) = settings.ramp {
+            config = config.ramp(start, end);
+        }
+        if let Some(rate) = settings.learning_rate {
+            config.optimiser = Optimiser::adam(rate);
+        }
+        config.gradient_noise = settings.gradient_noise.map(GradientNoise::new);
+        config.clamp = settings.clamp.unwrap_or(true);
+        if settings.penalty == Some(false) {
+            config.penalties.fill(Penalty::NONE);
+        }
+        Ok(Built { network, task, config })
+    }
+
+    fn network(&self) -> Result<(Settings, Network<f32>)> {
+        check_module(&self.module)?;
+        let (name, base) = resolve(&self.module);
+        let spec = module::find::<f32>(name)?;
+        let own = &self.options;
+        for (option, given) in [
+            ("noise", own.noise.is_some()),
+            ("denoiser", own.denoiser.is_some()),
+            ("start", own.start.is_some()),
+            ("hidden", own.hidden.is_some()),
+            ("sigma", own.sigma.is_some()),
+            ("lambda", own.lambda.is_some()),
+        ] {
+            if given && !spec.options.contains(&option) {
+                bail!("{} has no option {option}; it has: {}", spec.name, spec.options.join(", "));
+            }
+        }
+        let mut settings = own.clone();
+        settings.noise = settings.noise.or(base.noise);
+        settings.hidden = settings.hidden.or(base.hidden);
+        settings.gradient_noise = settings.gradient_noise.or(base.gradient_noise);
+        let default = Options::default();
+        let options = Options {
+            noise: settings.noise.as_deref().map_or(Ok(default.noise), str::parse)?,
+            denoiser: settings.denoiser.as_deref().map_or(Ok(default.denoiser), str::parse)?,
+            start: settings.start.map_or(default.start, |[low, high]| (low, high)),
+            hidden: settings.hidden.unwrap_or(default.hidden),
+            sigma: settings.sigma.unwrap_or(default.sigma),
+            lambda: settings.lambda.unwrap_or(default.lambda),
+        };
+        // The published stack of the arithmetic task: a NAU finds two sums, the unit combines them.
+        let mut layers: Vec<Box<dyn Dispatch<f32>>> = Vec::new();
+        let mut inputs = self.inputs;
+        if self.task == "arithmetic" {
+            layers.push(Box::new(Nau::new(inputs, 2)?));
+            inputs = 2;
+        }
+        layers.push((spec.build)(Shape::new(inputs, 1)?, &options)?);
+        Ok((settings, Network::new(layers)?))
+    }
+
+    /// Builds and trains.
+    pub(crate) fn execute(&self, observer: &mut impl Observer<f32>) -> Result<(Built, Outcome<f32>)> {
+        let built = self.build().with_context(|| format!("run {} on {}", self.module, self.range))?;
+        let outcome = train(&built.network, &*built.task, self.seed, &built.config, observer)?;
+        Ok((built, outcome))
+    }
+}
+
+/// Bytes as lower-case hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    pub(crate) fn spec(module: &str) -> RunSpec {
+        RunSpec {
+            task: "single-module".into(),
+            operation: "mul".into(),
+            inputs: 2,
+            range: "U[1,2)".into(),
+            test_range: "U[2,6)".into(),
+            module: module.into(),
+            options: Settings::default(),
+            seed: 0,
+            stream: "fast".into(),
+            steps: 1_000,
+            numerics: nalm::NUMERICS,
+        }
+    }
+
+    #[test]
+    fn identity_depends_on_everything_and_is_stable() {
+        let a = spec("nmu");
+        assert_eq!(a.id(), a.clone().id());
+        assert_eq!(a.id().len(), 32);
+        let others = [
+            RunSpec { seed: 1, ..a.clone() },
+            RunSpec { steps: 1_001, ..a.clone() },
+            RunSpec { module: "snmu".into(), ..a.clone() },
+            RunSpec { options: Settings { learning_rate: Some(1e-3), ..Settings::default() }, ..a.clone() },
+        ];
+        assert!(others.iter().all(|other| other.id() != a.id()));
+        let again: RunSpec = serde_json::from_str(&serde_json::to_string(&a).unwrap()).unwrap();
+        assert_eq!(again.id(), a.id());
+    }
+
+    #[test]
+    fn aliases_stand_for_options() {
+        for alias in ALIASES {
+            assert!(spec(alias).build().is_ok(), "{alias}");
+            assert_ne!(label(alias), alias);
+        }
+        assert!(spec("nmu-grad-noise").build().unwrap().config.gradient_noise.is_some());
+        assert_eq!(spec("mlp-1").build().unwrap().network.param_len(), 5);
+    }
+
+    #[test]
+    fn an_option_that_a_module_lacks_is_refused() {
+        let bad = RunSpec { options: Settings { noise: Some("batch".into()), ..Settings::default() }, ..spec("nmu") };
+        assert!(bad.build().err().unwrap().to_string().contains("has no option noise"));
+    }
+}

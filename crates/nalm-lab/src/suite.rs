@@ -1,0 +1,262 @@
+//! Experiments are data: a TOML file as written, and the same thing checked and complete.
+
+use crate::runspec::{RunSpec, Settings, check_module, published_test_range};
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use nalm::task;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use toml::Spanned;
+
+/// An experiment file, as written.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    title: String,
+    #[serde(default)]
+    analysis: String,
+    task: Spanned<String>,
+    #[serde(default = "mul")]
+    operation: Spanned<String>,
+    inputs: Option<usize>,
+    default_preset: String,
+    preset: BTreeMap<String, Preset>,
+    model: Vec<Model>,
+    #[serde(default)]
+    expect: Vec<WrittenExpectation>,
+}
+
+fn mul() -> Spanned<String> {
+    Spanned::new(0..0, "mul".into())
+}
+
+/// How much of the experiment is run.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Preset {
+    seeds: u64,
+    steps: u64,
+    /// Training ranges; the nine of the paper if absent.
+    ranges: Option<Vec<Spanned<String>>>,
+    #[serde(default = "fast")]
+    stream: String,
+}
+
+fn fast() -> String {
+    "fast".into()
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Model {
+    module: Spanned<String>,
+    #[serde(default)]
+    options: Settings,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenExpectation {
+    module: Spanned<String>,
+    range: Option<Spanned<String>>,
+    success: Option<f64>,
+    below: Option<f64>,
+    source: String,
+}
+
+/// A published statement about a success rate.
+#[derive(Clone, Debug)]
+pub(crate) struct Expectation {
+    pub(crate) module: String,
+    pub(crate) range: String,
+    pub(crate) claim: Claim,
+    pub(crate) source: String,
+}
+
+/// What was published.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Claim {
+    /// This success rate.
+    Rate(f64),
+    /// A success rate below this.
+    Below(f64),
+}
+
+/// An experiment, checked and complete.
+#[derive(Debug)]
+pub(crate) struct Experiment {
+    pub(crate) name: String,
+    pub(crate) title: String,
+    pub(crate) analysis: String,
+    pub(crate) preset: String,
+    /// Modules and aliases in the order of the file.
+    pub(crate) modules: Vec<String>,
+    pub(crate) ranges: Vec<String>,
+    pub(crate) runs: Vec<RunSpec>,
+    pub(crate) expectations: Vec<Expectation>,
+}
+
+/// What the command line changes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Overrides {
+    pub(crate) preset: Option<String>,
+    pub(crate) seeds: Option<u64>,
+    pub(crate) steps: Option<u64>,
+    pub(crate) stream: Option<String>,
+}
+
+/// The experiments that come with the binary, so that it works wherever it is.
+const BUILT_IN: [(&str, &str); 3] = [
+    ("single-module", include_str!("../../../experiments/single-module.toml")),
+    ("single-module-snmu", include_str!("../../../experiments/single-module-snmu.toml")),
+    ("arithmetic", include_str!("../../../experiments/arithmetic.toml")),
+];
+
+/// The names of the experiments that come with the binary.
+pub(crate) fn names() -> Vec<&'static str> {
+    BUILT_IN.iter().map(|(name, _)| *name).collect()
+}
+
+/// Loads an experiment by its name, or from a file.
+pub(crate) fn load(name: &str, overrides: &Overrides) -> Result<Experiment> {
+    if let Some((name, text)) = BUILT_IN.iter().find(|(known, _)| *known == name) {
+        return check(name, &PathBuf::from(format!("experiments/{name}.toml")), text, overrides);
+    }
+    let path = Path::new(name);
+    if path.extension().is_none() && !path.exists() {
+        return Err(nalm::Error::unknown("experiment", name, &names()).into());
+    }
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read the experiment {name}"))?;
+    let stem = path.file_stem().map_or(name.into(), |stem| stem.to_string_lossy().into_owned());
+    check(&stem, path, &text, overrides)
+}
+
+fn check(name: &str, path: &Path, text: &str, overrides: &Overrides) -> Result<Experiment> {
+    let file = path.display();
+    let written: Written = toml::from_str(text).map_err(|error| anyhow!("{file}: {error}"))?;
+    let at = |span: std::ops::Range<usize>| {
+        format!("{file}, line {}", text[..span.start.min(text.len())].matches('\n').count() + 1)
+    };
+    let task = task::find::<f32>(written.task.get_ref()).with_context(|| at(written.task.span()))?;
+    written.operation.get_ref().parse::<nalm::Operation>().with_context(|| at(written.operation.span()))?;
+    let preset_name = overrides.preset.clone().unwrap_or_else(|| written.default_preset.clone());
+    let Some(preset) = written.preset.get(&preset_name) else {
+        let known: Vec<&str> = written.preset.keys().map(String::as_str).collect();
+        return Err(nalm::Error::unknown("preset", &preset_name, &known)).with_context(|| file.to_string());
+    };
+    let ranges: Vec<String> = match &preset.ranges {
+        None => task::PAPER_RANGES.iter().map(|(train, _)| train.to_string()).collect(),
+        Some(ranges) => {
+            for range in ranges {
+                range.get_ref().parse::<nalm::Distribution>().with_context(|| at(range.span()))?;
+                published_test_range(range.get_ref()).with_context(|| at(range.span()))?;
+            }
+            ranges.iter().map(|range| range.get_ref().clone()).collect()
+        }
+    };
+    let seeds = overrides.seeds.unwrap_or(preset.seeds);
+    ensure!(seeds > 0, "{file}: preset {preset_name} has 0 seeds; give at least 1");
+    let stream = overrides.stream.clone().unwrap_or_else(|| preset.stream.clone());
+    stream.parse::<nalm::Stream>().with_context(|| file.to_string())?;
+
+    let mut runs = Vec::new();
+    for model in &written.model {
+        check_module(model.module.get_ref()).with_context(|| at(model.module.span()))?;
+        for range in &ranges {
+            for seed in 0..seeds {
+                runs.push(RunSpec {
+                    task: task.name.into(),
+                    operation: written.operation.get_ref().clone(),
+                    inputs: written.inputs.unwrap_or(task.inputs),
+                    range: range.clone(),
+                    test_range: published_test_range(range)?.into(),
+                    module: model.module.get_ref().clone(),
+                    options: model.options.clone(),
+                    seed,
+                    stream: stream.clone(),
+                    steps: overrides.steps.unwrap_or(preset.steps),
+                    numerics: nalm::NUMERICS,
+                });
+            }
+        }
+        // Everything that can be wrong with a model shows when its first run is made ready.
+        if let Some(first) = runs.iter().rev().find(|run| run.module == *model.module.get_ref()) {
+            first.build().with_context(|| at(model.module.span()))?;
+        }
+    }
+    ensure!(!runs.is_empty(), "{file} has no [[model]]");
+
+    let modules: Vec<String> = written.model.iter().map(|model| model.module.get_ref().clone()).collect();
+    let mut expectations = Vec::new();
+    for expected in &written.expect {
+        let module = expected.module.get_ref();
+        if !modules.contains(module) {
+            let known: Vec<&str> = modules.iter().map(String::as_str).collect();
+            return Err(nalm::Error::unknown("model", module, &known)).with_context(|| at(expected.module.span()));
+        }
+        let claim = match (expected.success, expected.below) {
+            (Some(rate), None) => Claim::Rate(rate),
+            (None, Some(bound)) => Claim::Below(bound),
+            _ => bail!("{}: an expectation has either success or below", at(expected.module.span())),
+        };
+        let all: Vec<String> = match &expected.range {
+            Some(range) => vec![range.get_ref().clone()],
+            None => task::PAPER_RANGES.iter().map(|(train, _)| train.to_string()).collect(),
+        };
+        for range in all {
+            let (module, source) = (module.clone(), expected.source.clone());
+            expectations.push(Expectation { module, range, claim, source });
+        }
+    }
+    Ok(Experiment {
+        name: name.into(),
+        title: written.title,
+        analysis: written.analysis,
+        preset: preset_name,
+        modules,
+        ranges,
+        runs,
+        expectations,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_built_in_experiment_and_preset_is_sound() {
+        for name in names() {
+            for preset in ["smoke", "quick", "paper"] {
+                let overrides = Overrides { preset: Some(preset.into()), ..Overrides::default() };
+                let experiment = load(name, &overrides).unwrap_or_else(|error| panic!("{name} {preset}: {error:#}"));
+                let mut ids: Vec<String> = experiment.runs.iter().map(RunSpec::id).collect();
+                ids.sort();
+                ids.dedup();
+                assert_eq!(ids.len(), experiment.runs.len(), "{name} {preset} runs something twice");
+                assert!(!experiment.title.is_empty() && !experiment.analysis.is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn mistakes_are_named_with_file_line_and_nearest_name() {
+        let good = include_str!("../../../experiments/single-module-snmu.toml");
+        for (from, to, hints) in [
+            ("module = \"snmu\"", "module = \"smnu\"", ["line", "did you mean 'snmu'"]),
+            ("task = \"single-module\"", "task = \"single-modul\"", ["line", "did you mean 'single-module'"]),
+            ("title =", "titel =", ["bad.toml", "titel"]),
+            ("\"U[-2,-1)\"", "\"U[-1,-2)\"", ["line", "above the lower bound"]),
+            ("default_preset = \"paper\"", "default_preset = \"papr\"", ["bad.toml", "did you mean 'paper'"]),
+        ] {
+            assert!(good.contains(from), "{from}");
+            let overrides = match from {
+                "\"U[-2,-1)\"" => Overrides { preset: Some("smoke".into()), ..Overrides::default() },
+                _ => Overrides::default(),
+            };
+            let error = check("bad", Path::new("bad.toml"), &good.replacen(from, to, 1), &overrides).unwrap_err();
+            let message = format!("{error:#}");
+            assert!(hints.iter().all(|hint| message.contains(hint)), "{message}");
+        }
+    }
+}
