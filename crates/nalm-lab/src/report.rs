@@ -2,7 +2,6 @@
 
 use crate::figure::{escape, facets};
 use crate::row::Row;
-use crate::runspec::label;
 use crate::stats::Estimate;
 use crate::suite::{Claim, Experiment};
 use crate::summary::{Cell, Comparison, cells, comparisons};
@@ -22,7 +21,7 @@ pub(crate) fn write(experiment: &Experiment, rows: &BTreeMap<String, Row>, folde
     std::fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
     let cells = cells(experiment, rows);
     let compared = comparisons(experiment, &cells);
-    let svg = facets::draw(&experiment.title, &experiment.modules, &experiment.ranges, &cells);
+    let svg = facets::draw(&experiment.title, &experiment.models, &experiment.ranges, &cells);
     let markdown = markdown(experiment, rows, &cells, &compared);
     let html = html(experiment, &svg, &cells, &compared, rows);
     let csv = table(&cells)?;
@@ -37,12 +36,12 @@ fn table(cells: &[Cell]) -> Result<String> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let kinds = ["success", "solved_at", "sparsity_error"];
     let columns = kinds.iter().flat_map(|kind| ["mean", "lower", "upper"].map(|part| format!("{kind}_{part}")));
-    writer.write_record(["module", "range", "n", "solved"].map(String::from).into_iter().chain(columns))?;
+    writer.write_record(["model", "range", "n", "solved"].map(String::from).into_iter().chain(columns))?;
     for cell in cells {
         let numbers =
             [cell.success, cell.solved_at, cell.sparsity].into_iter().flat_map(|e| [e.mean, e.lower, e.upper]);
         let numbers = numbers.map(|v| v.map_or("NA".into(), |v| v.to_string()));
-        let head = [cell.module.clone(), cell.range.clone(), cell.n.to_string(), cell.solved.to_string()];
+        let head = [cell.label.clone(), cell.range.clone(), cell.n.to_string(), cell.solved.to_string()];
         writer.write_record(head.into_iter().chain(numbers))?;
     }
     Ok(String::from_utf8(writer.into_inner()?)?)
@@ -70,7 +69,7 @@ fn interval(e: Estimate, f: impl Fn(f64) -> String) -> String {
 /// Failed seeds by where they ended.
 fn failures(experiment: &Experiment, rows: &BTreeMap<String, Row>) -> Vec<String> {
     let mut ends: BTreeMap<(String, String, String), Vec<u64>> = BTreeMap::new();
-    for run in &experiment.runs {
+    for (run, model) in experiment.runs.iter().zip(&experiment.model_of) {
         let Some(row) = rows.get(&run.id()).filter(|row| !row.is_solved()) else { continue };
         let end = match (&row.reason, row.weights.len()) {
             (Some(reason), _) => format!("{} ({reason})", row.status),
@@ -81,12 +80,12 @@ fn failures(experiment: &Experiment, rows: &BTreeMap<String, Row>) -> Vec<String
             }
             _ => "not solved".into(),
         };
-        ends.entry((run.module.clone(), run.range.clone(), end)).or_default().push(run.seed);
+        ends.entry((experiment.models[*model].clone(), run.range.clone(), end)).or_default().push(run.seed);
     }
     let line = |((module, range, end), seeds): (&(String, String, String), &Vec<u64>)| {
         let shown: Vec<String> = seeds.iter().take(8).map(u64::to_string).collect();
         let more = if seeds.len() > 8 { ", …" } else { "" };
-        format!("{} on {range}: {} seeds end with {end} ({}{more})", label(module), seeds.len(), shown.join(", "))
+        format!("{} on {range}: {} seeds end with {end} ({}{more})", module, seeds.len(), shown.join(", "))
     };
     ends.iter().map(line).take(60).collect()
 }
@@ -96,13 +95,13 @@ fn markdown(e: &Experiment, rows: &BTreeMap<String, Row>, cells: &[Cell], compar
         format!("# {}\n\n![{}]({}.svg)\n\n`{}`\n\n{}\n", e.title, e.title, e.name, command(e), e.analysis.trim());
     let mut line = |s: String| writeln!(text, "{s}").expect("a string takes everything");
     if !compared.is_empty() {
-        line("\n## Published and ours\n\n| module | range | published | ours | agrees? | source |\n|---|---|---|---|---|---|".into());
+        line("\n## Published and ours\n\n| model | range | published | ours | agrees? | source |\n|---|---|---|---|---|---|".into());
         for c in compared {
             let ours = interval(c.ours, |v| format!("{v:.2}"));
             let (x, verdict) = (c.expectation, if c.agrees { "yes" } else { "DIFF" });
             line(format!(
                 "| {} | {} | {} | {ours} (n = {}) | {verdict} | {} |",
-                label(&x.module),
+                e.models[x.model],
                 x.range,
                 claim(x.claim),
                 c.n,
@@ -110,11 +109,11 @@ fn markdown(e: &Experiment, rows: &BTreeMap<String, Row>, cells: &[Cell], compar
             ));
         }
     }
-    line("\n## All results\n\n| module | range | success | solved at | sparsity error |\n|---|---|---|---|---|".into());
+    line("\n## All results\n\n| model | range | success | solved at | sparsity error |\n|---|---|---|---|---|".into());
     for c in cells {
         line(format!(
             "| {} | {} | {} of {}: {} | {} | {} |",
-            label(&c.module),
+            c.label,
             c.range,
             c.solved,
             c.n,
@@ -144,12 +143,13 @@ fn html(
     for c in compared {
         let (x, verdict) = (c.expectation, if c.agrees { "yes" } else { "DIFF" });
         let ours = format!("{} (n = {})", interval(c.ours, |v| format!("{v:.2}")), c.n);
-        published += &row(&[label(&x.module), x.range.clone(), claim(x.claim), ours, verdict.into(), x.source.clone()]);
+        published +=
+            &row(&[e.models[x.model].clone(), x.range.clone(), claim(x.claim), ours, verdict.into(), x.source.clone()]);
     }
     let mut all = String::new();
     for c in cells {
         all += &row(&[
-            label(&c.module),
+            c.label.clone(),
             c.range.clone(),
             format!("{} of {}: {}", c.solved, c.n, interval(c.success, |v| format!("{v:.2}"))),
             interval(c.solved_at, |v| format!("{v:.0}")),
@@ -172,7 +172,7 @@ fn html(
         command = escape(&command(e)),
         version = env!("CARGO_PKG_VERSION"),
         numerics = nalm::NUMERICS,
-        h1 = head(&["module", "range", "published", "ours", "agrees?", "source"]),
-        h2 = head(&["module", "range", "success", "solved at", "sparsity error"]),
+        h1 = head(&["model", "range", "published", "ours", "agrees?", "source"]),
+        h2 = head(&["model", "range", "success", "solved at", "sparsity error"]),
     )
 }

@@ -1,6 +1,6 @@
 //! Experiments are data: a TOML file as written, and the same thing checked and complete.
 
-use crate::runspec::{RunSpec, Settings, check_module, published_test_range};
+use crate::runspec::{RunSpec, Settings, check_module, label, published_test_range};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use nalm::task;
 use serde::Deserialize;
@@ -50,6 +50,8 @@ fn fast() -> String {
 #[serde(deny_unknown_fields)]
 struct Model {
     module: Spanned<String>,
+    /// The name in tables and figures; the module's own if absent.
+    label: Option<String>,
     #[serde(default)]
     options: Settings,
 }
@@ -57,7 +59,8 @@ struct Model {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WrittenExpectation {
-    module: Spanned<String>,
+    /// A model's label, or its module where it has none.
+    model: Spanned<String>,
     range: Option<Spanned<String>>,
     success: Option<f64>,
     below: Option<f64>,
@@ -67,7 +70,8 @@ struct WrittenExpectation {
 /// A published statement about a success rate.
 #[derive(Clone, Debug)]
 pub(crate) struct Expectation {
-    pub(crate) module: String,
+    /// The model's place in the experiment.
+    pub(crate) model: usize,
     pub(crate) range: String,
     pub(crate) claim: Claim,
     pub(crate) source: String,
@@ -89,10 +93,13 @@ pub(crate) struct Experiment {
     pub(crate) title: String,
     pub(crate) analysis: String,
     pub(crate) preset: String,
-    /// Modules and aliases in the order of the file.
-    pub(crate) modules: Vec<String>,
+    /// Labels of the models, in the order of the file.
+    pub(crate) models: Vec<String>,
     pub(crate) ranges: Vec<String>,
+    /// Model after model, range after range, seed after seed.
     pub(crate) runs: Vec<RunSpec>,
+    /// The model of each run.
+    pub(crate) model_of: Vec<usize>,
     pub(crate) expectations: Vec<Expectation>,
 }
 
@@ -106,10 +113,14 @@ pub(crate) struct Overrides {
 }
 
 /// The experiments that come with the binary, so that it works wherever it is.
-const BUILT_IN: [(&str, &str); 3] = [
+const BUILT_IN: [(&str, &str); 7] = [
     ("single-module", include_str!("../../../experiments/single-module.toml")),
     ("single-module-snmu", include_str!("../../../experiments/single-module-snmu.toml")),
+    ("stochastic-gates", include_str!("../../../experiments/stochastic-gates.toml")),
+    ("gradient-noise", include_str!("../../../experiments/gradient-noise.toml")),
+    ("motivation", include_str!("../../../experiments/motivation.toml")),
     ("arithmetic", include_str!("../../../experiments/arithmetic.toml")),
+    ("noise-sweep", include_str!("../../../experiments/noise-sweep.toml")),
 ];
 
 /// The names of the experiments that come with the binary.
@@ -159,11 +170,12 @@ fn check(name: &str, path: &Path, text: &str, overrides: &Overrides) -> Result<E
     let stream = overrides.stream.clone().unwrap_or_else(|| preset.stream.clone());
     stream.parse::<nalm::Stream>().with_context(|| file.to_string())?;
 
-    let mut runs = Vec::new();
-    for model in &written.model {
+    let (mut runs, mut model_of) = (Vec::new(), Vec::new());
+    for (index, model) in written.model.iter().enumerate() {
         check_module(model.module.get_ref()).with_context(|| at(model.module.span()))?;
         for range in &ranges {
             for seed in 0..seeds {
+                model_of.push(index);
                 runs.push(RunSpec {
                     task: task.name.into(),
                     operation: written.operation.get_ref().clone(),
@@ -179,33 +191,33 @@ fn check(name: &str, path: &Path, text: &str, overrides: &Overrides) -> Result<E
                 });
             }
         }
-        // Everything that can be wrong with a model shows when its first run is made ready.
-        if let Some(first) = runs.iter().rev().find(|run| run.module == *model.module.get_ref()) {
-            first.build().with_context(|| at(model.module.span()))?;
+        // Everything that can be wrong with a model shows when one of its runs is made ready.
+        if let Some(last) = runs.last() {
+            last.build().with_context(|| at(model.module.span()))?;
         }
     }
     ensure!(!runs.is_empty(), "{file} has no [[model]]");
 
-    let modules: Vec<String> = written.model.iter().map(|model| model.module.get_ref().clone()).collect();
+    let names: Vec<&str> =
+        written.model.iter().map(|m| m.label.as_deref().unwrap_or(m.module.get_ref().as_str())).collect();
+    let models = written.model.iter().map(|m| m.label.clone().unwrap_or_else(|| label(m.module.get_ref()))).collect();
     let mut expectations = Vec::new();
     for expected in &written.expect {
-        let module = expected.module.get_ref();
-        if !modules.contains(module) {
-            let known: Vec<&str> = modules.iter().map(String::as_str).collect();
-            return Err(nalm::Error::unknown("model", module, &known)).with_context(|| at(expected.module.span()));
-        }
+        let name = expected.model.get_ref();
+        let Some(model) = names.iter().position(|known| known == name) else {
+            return Err(nalm::Error::unknown("model", name, &names)).with_context(|| at(expected.model.span()));
+        };
         let claim = match (expected.success, expected.below) {
             (Some(rate), None) => Claim::Rate(rate),
             (None, Some(bound)) => Claim::Below(bound),
-            _ => bail!("{}: an expectation has either success or below", at(expected.module.span())),
+            _ => bail!("{}: an expectation has either success or below", at(expected.model.span())),
         };
         let all: Vec<String> = match &expected.range {
             Some(range) => vec![range.get_ref().clone()],
             None => task::PAPER_RANGES.iter().map(|(train, _)| train.to_string()).collect(),
         };
         for range in all {
-            let (module, source) = (module.clone(), expected.source.clone());
-            expectations.push(Expectation { module, range, claim, source });
+            expectations.push(Expectation { model, range, claim, source: expected.source.clone() });
         }
     }
     Ok(Experiment {
@@ -213,9 +225,10 @@ fn check(name: &str, path: &Path, text: &str, overrides: &Overrides) -> Result<E
         title: written.title,
         analysis: written.analysis,
         preset: preset_name,
-        modules,
+        models,
         ranges,
         runs,
+        model_of,
         expectations,
     })
 }

@@ -5,10 +5,12 @@ use crate::stats::{Estimate, beta, gamma, wilson};
 use crate::suite::{Claim, Expectation, Experiment};
 use std::collections::BTreeMap;
 
-/// One module on one range.
+/// One model on one range.
 #[derive(Debug)]
 pub(crate) struct Cell {
-    pub(crate) module: String,
+    /// The model's place in the experiment.
+    pub(crate) model: usize,
+    pub(crate) label: String,
     pub(crate) range: String,
     pub(crate) n: usize,
     pub(crate) solved: usize,
@@ -26,13 +28,16 @@ pub(crate) struct Comparison<'a> {
     pub(crate) agrees: bool,
 }
 
-/// Every module on every range, in the order of the experiment; cells without a row are left out.
+/// Every model on every range, in the order of the experiment; cells without a row are left out.
 pub(crate) fn cells(experiment: &Experiment, rows: &BTreeMap<String, Row>) -> Vec<Cell> {
     let mut cells = Vec::new();
-    for module in &experiment.modules {
+    // Identities are hashes; computed once each.
+    let found: Vec<Option<&Row>> = experiment.runs.iter().map(|run| rows.get(&run.id())).collect();
+    for (model, label) in experiment.models.iter().enumerate() {
         for range in &experiment.ranges {
-            let own = experiment.runs.iter().filter(|run| run.module == *module && run.range == *range);
-            let found: Vec<&Row> = own.filter_map(|run| rows.get(&run.id())).collect();
+            let own =
+                (0..found.len()).filter(|&k| experiment.model_of[k] == model && experiment.runs[k].range == *range);
+            let found: Vec<&Row> = own.filter_map(|k| found[k]).collect();
             if found.is_empty() {
                 continue;
             }
@@ -40,7 +45,8 @@ pub(crate) fn cells(experiment: &Experiment, rows: &BTreeMap<String, Row>) -> Ve
             let steps: Vec<f64> = solved.iter().filter_map(|row| row.solved_step()).map(|step| step as f64).collect();
             let errors: Vec<f64> = solved.iter().filter_map(|row| row.sparsity_error).collect();
             cells.push(Cell {
-                module: module.clone(),
+                model,
+                label: label.clone(),
                 range: range.clone(),
                 n: found.len(),
                 solved: solved.len(),
@@ -55,7 +61,7 @@ pub(crate) fn cells(experiment: &Experiment, rows: &BTreeMap<String, Row>) -> Ve
 
 /// The published statements about cells that have rows. A rate agrees if it lies in our interval, "below" if our rate does.
 pub(crate) fn comparisons<'a>(experiment: &'a Experiment, cells: &[Cell]) -> Vec<Comparison<'a>> {
-    let find = |e: &Expectation| cells.iter().find(|cell| cell.module == e.module && cell.range == e.range);
+    let find = |e: &Expectation| cells.iter().find(|cell| cell.model == e.model && cell.range == e.range);
     experiment
         .expectations
         .iter()

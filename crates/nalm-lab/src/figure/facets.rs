@@ -1,7 +1,6 @@
 //! The figure of the papers: success rate, solved-at and sparsity error over the training ranges, with interval bars.
 
 use super::{COLOURS, escape};
-use crate::runspec::label;
 use crate::stats::Estimate;
 use crate::summary::Cell;
 use std::fmt::Write;
@@ -10,8 +9,8 @@ const WIDTH: f64 = 900.0;
 const LEFT: f64 = 70.0;
 const RIGHT: f64 = 20.0;
 const PANEL: f64 = 170.0;
-const GAP: f64 = 34.0;
-const TOP: f64 = 14.0;
+const GAP: f64 = 40.0;
+const TOP: f64 = 28.0;
 
 /// One of the three panels.
 struct Facet {
@@ -27,8 +26,8 @@ const FACETS: [Facet; 3] = [
 ];
 
 /// Draws the cells of an experiment.
-pub(crate) fn draw(title: &str, modules: &[String], ranges: &[String], cells: &[Cell]) -> String {
-    let rows_of_legend = modules.len().div_ceil(4) as f64;
+pub(crate) fn draw(title: &str, models: &[String], ranges: &[String], cells: &[Cell]) -> String {
+    let rows_of_legend = models.len().div_ceil(4) as f64;
     let bottom = TOP + 3.0 * PANEL + 2.0 * GAP + 64.0;
     let height = bottom + 20.0 * rows_of_legend + 12.0;
     let mut svg = format!(
@@ -37,7 +36,7 @@ pub(crate) fn draw(title: &str, modules: &[String], ranges: &[String], cells: &[
         escape(title)
     );
     for (k, facet) in FACETS.iter().enumerate() {
-        panel(&mut svg, facet, TOP + k as f64 * (PANEL + GAP), modules, ranges, cells);
+        panel(&mut svg, facet, TOP + k as f64 * (PANEL + GAP), models, ranges, cells);
     }
     let slot = (WIDTH - LEFT - RIGHT) / ranges.len() as f64;
     for (k, range) in ranges.iter().enumerate() {
@@ -52,13 +51,13 @@ pub(crate) fn draw(title: &str, modules: &[String], ranges: &[String], cells: &[
             LEFT + (WIDTH - LEFT - RIGHT) / 2.0
         ),
     );
-    for (k, module) in modules.iter().enumerate() {
+    for (k, model) in models.iter().enumerate() {
         let (x, y) = (LEFT + (k % 4) as f64 * 205.0, bottom + 20.0 * (k / 4) as f64);
         put(
             &mut svg,
             &format!("<circle cx=\"{x}\" cy=\"{}\" r=\"4\" fill=\"{}\"/>", y - 4.0, COLOURS[k % COLOURS.len()]),
         );
-        put(&mut svg, &format!("<text x=\"{}\" y=\"{y}\">{}</text>", x + 10.0, escape(&label(module))));
+        put(&mut svg, &format!("<text x=\"{}\" y=\"{y}\">{}</text>", x + 10.0, escape(model)));
     }
     svg.push_str("</svg>\n");
     svg
@@ -68,7 +67,7 @@ fn put(svg: &mut String, line: &str) {
     writeln!(svg, "{line}").expect("a string takes everything");
 }
 
-fn panel(svg: &mut String, facet: &Facet, top: f64, modules: &[String], ranges: &[String], cells: &[Cell]) {
+fn panel(svg: &mut String, facet: &Facet, top: f64, models: &[String], ranges: &[String], cells: &[Cell]) {
     let values: Vec<f64> = cells
         .iter()
         .flat_map(|cell| {
@@ -84,10 +83,7 @@ fn panel(svg: &mut String, facet: &Facet, top: f64, modules: &[String], ranges: 
             if facet.logarithmic { (v.max(1e-300).log10(), low.log10(), high.log10()) } else { (v, low, high) };
         top + PANEL - ((v - low) / (high - low)).clamp(0.0, 1.0) * PANEL
     };
-    put(
-        svg,
-        &format!("<text x=\"{LEFT}\" y=\"{}\" font-weight=\"bold\">{}</text>", top + 8.0 - 12.0 + 2.0, facet.title),
-    );
+    put(svg, &format!("<text x=\"{LEFT}\" y=\"{}\" font-weight=\"bold\">{}</text>", top - 10.0, facet.title));
     for tick in ticks(facet, low, high) {
         let y = scale(tick);
         let text = if facet.logarithmic { format!("{tick:.0e}") } else { format!("{tick:.2}") };
@@ -96,20 +92,16 @@ fn panel(svg: &mut String, facet: &Facet, top: f64, modules: &[String], ranges: 
     }
     let slot = (WIDTH - LEFT - RIGHT) / ranges.len() as f64;
     for cell in cells {
-        let (Some(module), Some(range)) =
-            (modules.iter().position(|m| *m == cell.module), ranges.iter().position(|r| *r == cell.range))
-        else {
-            continue;
-        };
+        let Some(range) = ranges.iter().position(|r| *r == cell.range) else { continue };
         let estimate = (facet.value)(cell);
         let Some(mean) = estimate.mean else { continue };
-        let x = LEFT + slot * (range as f64 + 0.1 + 0.8 * (module as f64 + 0.5) / modules.len() as f64);
-        let colour = COLOURS[module % COLOURS.len()];
+        let x = LEFT + slot * (range as f64 + 0.1 + 0.8 * (cell.model as f64 + 0.5) / models.len() as f64);
+        let colour = COLOURS[cell.model % COLOURS.len()];
         if let (Some(lower), Some(upper)) = (estimate.lower, estimate.upper) {
             let (a, b) = (scale(lower), scale(upper));
             put(svg, &format!("<path d=\"M{x:.1} {a:.1}V{b:.1}\" stroke=\"{colour}\" stroke-width=\"1.5\"/>"));
         }
-        let hint = format!("{}, {}: {mean:.4} (n = {})", label(&cell.module), cell.range, cell.n);
+        let hint = format!("{}, {}: {mean:.4} (n = {})", cell.label, cell.range, cell.n);
         put(
             svg,
             &format!(
