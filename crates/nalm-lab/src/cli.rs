@@ -130,7 +130,7 @@ pub(crate) struct Train {
     after_help = "Examples:\n  nalm run single-module --preset quick\n  nalm run my-experiment.toml --seeds 100 --dry-run"
 )]
 pub(crate) struct Run {
-    /// Names (see nalm list experiments) or TOML files.
+    /// Names (see nalm list experiments) or TOML files; `all` for every one, at preset quick unless told.
     #[arg(required = true)]
     pub(crate) experiments: Vec<String>,
     /// How much of it: smoke, quick or paper [default: the file's]

@@ -160,8 +160,8 @@ fn html(
     format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\n\
          <title>{title}</title>\n<style>body{{font-family:sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;line-height:1.45}}\
-         svg{{width:100%;height:auto}}.wide{{overflow-x:auto}}table{{border-collapse:collapse;font-size:.9rem}}\
-         td,th{{border-bottom:1px solid #ddd;padding:.25rem .6rem;text-align:left}}code{{background:#f3f3f3;padding:.1rem .3rem}}</style>\
+         figure{{margin:0;overflow-x:auto}}svg{{width:100%;min-width:44rem;height:auto}}.wide{{overflow-x:auto}}table{{border-collapse:collapse;font-size:.9rem}}\
+         td,th{{border-bottom:1px solid #ddd;padding:.25rem .6rem;text-align:left;white-space:nowrap}}code{{background:#f3f3f3;padding:.1rem .3rem}}</style>\
          </head>\n<body>\n<h1>{title}</h1>\n<figure>\n{svg}<figcaption><a href=\"{name}.csv\">data</a> · <a href=\"{name}.svg\">figure</a></figcaption></figure>\n\
          <p>{analysis}</p>\n<p><code>{command}</code>, nalm {version}, numerics {numerics}</p>\n\
          <h2>Published and ours</h2>\n<div class=\"wide\"><table>\n{h1}{published}</table></div>\n\

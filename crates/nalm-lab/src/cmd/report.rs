@@ -18,10 +18,12 @@ pub(crate) fn run(arguments: &Report) -> Result<()> {
 
 pub(crate) fn write(experiments: &[Experiment], store: &Path, out: &Path) -> Result<()> {
     let contents = store::read(store)?;
+    let (mut agree, mut compared) = (0, 0);
+    let mut stdout = std::io::stdout().lock();
     for experiment in experiments {
         let found = crate::report::write(experiment, &contents.rows, out)?;
+        (agree, compared) = (agree + found.agree, compared + found.compared);
         let page = out.join(format!("{}.html", experiment.name));
-        let mut stdout = std::io::stdout().lock();
         writeln!(
             stdout,
             "{}: {} of {} published values agree; {}",
@@ -30,6 +32,9 @@ pub(crate) fn write(experiments: &[Experiment], store: &Path, out: &Path) -> Res
             found.compared,
             page.display()
         )?;
+    }
+    if experiments.len() > 1 {
+        writeln!(stdout, "{agree} of {compared} published values agree")?;
     }
     Ok(())
 }

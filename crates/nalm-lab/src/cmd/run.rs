@@ -38,13 +38,16 @@ pub(crate) fn reproduce(arguments: &Reproduce) -> Result<()> {
 
 /// Loads the experiments named on a command line.
 pub(crate) fn load(arguments: &Run) -> Result<Vec<Experiment>> {
+    let all = arguments.experiments == ["all"];
     let overrides = Overrides {
-        preset: arguments.preset.clone(),
+        // All of them at full length is a matter of days, and so has to be asked for.
+        preset: arguments.preset.clone().or_else(|| all.then(|| "quick".into())),
         seeds: arguments.seeds,
         steps: arguments.steps,
         stream: arguments.stream.map(|stream| stream.to_string()),
     };
-    arguments.experiments.iter().map(|name| suite::load(name, &overrides)).collect()
+    let names = if all { suite::names() } else { arguments.experiments.iter().map(String::as_str).collect() };
+    names.into_iter().map(|name| suite::load(name, &overrides)).collect()
 }
 
 fn carry_out(arguments: &Run) -> Result<Vec<Experiment>> {
