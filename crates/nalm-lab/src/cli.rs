@@ -29,12 +29,20 @@ pub(crate) enum Verb {
     Reproduce(Reproduce),
     /// The rows of the store as CSV or JSON lines.
     Export(Export),
+    /// Check, merge or compact a store.
+    Store(Store),
+    /// A module or a stack of them: shapes, parameters, formulas.
+    Describe(Describe),
     /// Success, solved-at and sparsity intervals for a table of runs.
     Stats(Stats),
     /// Hand-written gradients against central differences.
     Gradcheck(Gradcheck),
     /// Nanoseconds per training step.
     Bench(Bench),
+    /// Completions for a shell, to the standard output.
+    Completions(Completions),
+    /// The manual page, to the standard output.
+    Man,
 }
 
 /// Train an NMU and an sNMU with the same seeds on U[-2,-1) and say what came of it.
@@ -234,6 +242,59 @@ pub(crate) struct Stats {
     /// solved-at.
     #[arg(long, value_name = "A,B")]
     pub(crate) paired: Option<String>,
+}
+
+/// Look after a store.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n  nalm store check results\n  nalm store merge results-a results-b --into results\n  nalm store compact results > rows.jsonl"
+)]
+pub(crate) struct Store {
+    #[command(subcommand)]
+    pub(crate) action: StoreAction,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum StoreAction {
+    /// Count rows, torn lines, duplicates and conflicts; exits with 1 on a conflict.
+    Check {
+        /// The store.
+        store: PathBuf,
+    },
+    /// Copy the segments of several stores into one.
+    Merge {
+        /// The stores to read.
+        #[arg(required = true)]
+        stores: Vec<PathBuf>,
+        /// The store to add to.
+        #[arg(long)]
+        into: PathBuf,
+    },
+    /// Print every run once, in the order of identity: the same bytes however the rows came about. The SHA-256 of them goes to the
+    /// standard error.
+    Compact {
+        /// The store.
+        store: PathBuf,
+    },
+}
+
+/// Show what a unit, or a stack such as nau-snmu, is made of.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  nalm describe npu\n  nalm describe nau-snmu --inputs 100")]
+pub(crate) struct Describe {
+    /// A module, or nau- and a module for the stack of the arithmetic task.
+    pub(crate) model: String,
+    /// Number of inputs.
+    #[arg(long, default_value_t = 2)]
+    pub(crate) inputs: usize,
+}
+
+/// Print completions.
+#[derive(Args, Debug)]
+#[command(after_help = "Example: nalm completions bash > ~/.local/share/bash-completion/completions/nalm")]
+pub(crate) struct Completions {
+    /// The shell.
+    pub(crate) shell: clap_complete::Shell,
 }
 
 /// Check gradients in double precision; exits with 1 if any relative error is above 1e-6.

@@ -26,9 +26,13 @@ fn main() -> ExitCode {
         Verb::Report(arguments) => cmd::report::run(&arguments),
         Verb::Reproduce(arguments) => cmd::run::reproduce(&arguments),
         Verb::Export(arguments) => cmd::report::export(&arguments),
+        Verb::Store(arguments) => cmd::store::run(&arguments),
+        Verb::Describe(arguments) => cmd::describe::run(&arguments),
         Verb::Stats(arguments) => cmd::stats::run(&arguments),
         Verb::Gradcheck(arguments) => cmd::gradcheck::run(&arguments),
         Verb::Bench(arguments) => cmd::bench::run(&arguments),
+        Verb::Completions(arguments) => cmd::completions::run(&arguments),
+        Verb::Man => cmd::completions::man(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -36,10 +40,22 @@ fn main() -> ExitCode {
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("nalm: {error:#}");
-            // EX_TEMPFAIL: the same command continues.
-            if error.is::<cmd::run::Interrupted>() { ExitCode::from(75) } else { ExitCode::FAILURE }
+            exit_code(&error)
         }
     }
+}
+
+/// 75 (EX_TEMPFAIL) where the same command continues, 74 (EX_IOERR) where the disk is at fault, else 1.
+fn exit_code(error: &anyhow::Error) -> ExitCode {
+    use std::io::ErrorKind::{QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+    if error.is::<cmd::run::Interrupted>() {
+        return ExitCode::from(75);
+    }
+    let mut causes = error.chain().filter_map(|e| e.downcast_ref::<std::io::Error>());
+    if causes.any(|e| matches!(e.kind(), StorageFull | QuotaExceeded | ReadOnlyFilesystem)) {
+        return ExitCode::from(74);
+    }
+    ExitCode::FAILURE
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

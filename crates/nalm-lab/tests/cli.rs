@@ -28,7 +28,22 @@ fn json(arguments: &[&str]) -> Value {
 
 #[test]
 fn every_verb_explains_itself_with_an_example() {
-    for verb in ["demo", "list", "train", "stats", "gradcheck", "bench"] {
+    for verb in [
+        "demo",
+        "list",
+        "train",
+        "run",
+        "status",
+        "report",
+        "reproduce",
+        "export",
+        "store",
+        "describe",
+        "stats",
+        "gradcheck",
+        "bench",
+        "completions",
+    ] {
         let output = nalm(&[verb, "--help"]);
         assert!(output.status.success() && stdout(&output).contains("Example"), "{verb}");
     }
@@ -136,4 +151,17 @@ fn broken_tables_are_named_by_line_and_column() {
     let path = file.path().to_str().unwrap();
     fails_with(&["stats", path, "--paired", "A"], 1, "comma");
     fails_with(&["stats", path, "--paired", "A,C"], 1, "no 'C'");
+}
+
+#[test]
+fn stacks_are_described_with_their_parameters() {
+    let text = stdout(&nalm(&["describe", "nau-snmu", "--inputs", "100"]));
+    assert!(text.contains("NAU 100→2, 200 parameters") && text.contains("202 parameters in all"), "{text}");
+    fails_with(&["describe", "nau-smnu"], 1, "did you mean 'snmu'");
+}
+
+#[test]
+fn completions_and_manual_are_made_from_the_definition() {
+    assert!(stdout(&nalm(&["completions", "bash"])).contains("reproduce"));
+    assert!(stdout(&nalm(&["man"])).contains(".TH"));
 }

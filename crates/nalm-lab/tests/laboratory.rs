@@ -50,6 +50,11 @@ fn results_depend_neither_on_threads_nor_on_splitting() {
     }
     assert_eq!(rows(here, "merged"), want);
     assert!(succeed(here, &["status", "--store", "merged"]).contains("24 duplicates, 0 conflicts"));
+    let checked = succeed(here, &["store", "merge", "part", "2", "--into", "again"]);
+    assert!(checked.contains("rows       48") && checked.contains("duplicates 24"), "{checked}");
+    let compact = |store: &str| succeed(here, &["store", "compact", store]);
+    assert_eq!(compact("again"), compact("one"));
+    assert!(!nalm(here, &["store", "check", "nowhere"]).status.success());
 }
 
 #[test]

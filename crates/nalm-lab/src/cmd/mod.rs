@@ -1,12 +1,15 @@
 //! One verb, one file.
 
 pub(crate) mod bench;
+pub(crate) mod completions;
 pub(crate) mod demo;
+pub(crate) mod describe;
 pub(crate) mod gradcheck;
 pub(crate) mod list;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod stats;
+pub(crate) mod store;
 pub(crate) mod train;
 
 use anyhow::Result;

@@ -1,0 +1,73 @@
+//! `nalm store`: look after a store.
+
+use crate::cli::{Store, StoreAction};
+use crate::runspec::hex;
+use crate::store::{self, Contents};
+use anyhow::{Context, Result, ensure};
+use sha2::{Digest, Sha256};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+pub(crate) fn run(arguments: &Store) -> Result<()> {
+    match &arguments.action {
+        StoreAction::Check { store } => check(store),
+        StoreAction::Merge { stores, into } => merge(stores, into),
+        StoreAction::Compact { store } => compact(store),
+    }
+}
+
+fn read_existing(store: &Path) -> Result<Contents> {
+    ensure!(store.join("seg").is_dir(), "{} is no store: it has no folder seg", store.display());
+    store::read(store)
+}
+
+fn check(path: &Path) -> Result<()> {
+    let contents = read_existing(path)?;
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "segments   {}", contents.segments)?;
+    writeln!(out, "rows       {}", contents.rows.len())?;
+    writeln!(out, "torn lines {}", contents.torn)?;
+    writeln!(out, "duplicates {}", contents.duplicates)?;
+    writeln!(out, "conflicts  {}", contents.conflicts.len())?;
+    for id in &contents.conflicts {
+        writeln!(out, "conflict   run {id} is there twice with different results")?;
+    }
+    ensure!(contents.conflicts.is_empty(), "{} holds conflicts; equal runs must have equal results", path.display());
+    Ok(())
+}
+
+/// Segments have unique names, so copying those that are not there yet is all there is to it.
+fn merge(stores: &[PathBuf], into: &Path) -> Result<()> {
+    let folder = into.join("seg");
+    std::fs::create_dir_all(&folder).with_context(|| format!("cannot make the store {}", folder.display()))?;
+    for store in stores {
+        read_existing(store)?;
+        for entry in std::fs::read_dir(store.join("seg"))? {
+            let from = entry?.path();
+            let Some(name) = from.file_name() else { continue };
+            let to = folder.join(name);
+            if !to.exists() {
+                // Under another name until it is complete, so that no reader takes a part for the whole.
+                let part = folder.join(format!("{}.part", name.to_string_lossy()));
+                std::fs::copy(&from, &part)
+                    .with_context(|| format!("cannot copy {} to {}", from.display(), part.display()))?;
+                std::fs::rename(&part, &to).with_context(|| format!("cannot rename {}", part.display()))?;
+            }
+        }
+    }
+    check(into)
+}
+
+fn compact(path: &Path) -> Result<()> {
+    let contents = read_existing(path)?;
+    let mut out = std::io::stdout().lock();
+    let mut hash = Sha256::new();
+    for row in contents.rows.values() {
+        let line = format!("{}\n", serde_json::to_value(row)?);
+        hash.update(line.as_bytes());
+        out.write_all(line.as_bytes())?;
+    }
+    out.flush()?;
+    eprintln!("{} rows, sha256 {}", contents.rows.len(), hex(&hash.finalize()));
+    Ok(())
+}
