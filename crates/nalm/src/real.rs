@@ -1,6 +1,7 @@
 //! The two number types: train in `f32`, check gradients in `f64`, the same code.
 
 use crate::lane::{self, Lane, math};
+use crate::module::{self, Spec};
 use std::fmt::{Debug, Display};
 use std::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
 
@@ -87,6 +88,10 @@ pub trait Real:
             *out += lane.sum();
         }
     }
+
+    /// All modules over this type; see [`crate::module::list`].
+    #[doc(hidden)]
+    fn modules() -> Vec<Spec<Self>>;
 
     /// The sign, with 0 for 0 (and for NaN).
     #[inline(always)]
@@ -179,6 +184,9 @@ impl Real for f32 {
     fn add_sums(lanes: &[Lane<Self>], out: &mut [Self]) {
         lane::add_sums_f32(lanes, out);
     }
+    fn modules() -> Vec<Spec<Self>> {
+        module::every()
+    }
     #[inline(always)]
     fn centred(first: u32, _: u32) -> Self {
         first as i32 as f32
@@ -244,5 +252,8 @@ impl Real for f64 {
     #[inline(always)]
     fn centred(first: u32, second: u32) -> Self {
         Self::count(first, second) - 4_503_599_627_370_496.0
+    }
+    fn modules() -> Vec<Spec<Self>> {
+        module::every()
     }
 }

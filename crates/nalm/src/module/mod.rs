@@ -44,8 +44,16 @@ use crate::rng::Rng;
 use crate::{Denoiser, Error, Noise, Operation, Real};
 use std::fmt::Debug;
 
-/// All modules. A new one is a file, its `mod` line above and its `spec` here; everything else reads this list.
+/// All modules.
 pub fn list<R: Real>() -> Vec<Spec<R>> {
+    R::modules()
+}
+
+/// The list. A new module is a file, its `mod` line above and its `spec` here; everything else reads this.
+///
+/// Called through [`Real`] for each of the two number types, so that their code is made once, in this crate, and not again in
+/// every program that asks for the list.
+pub(crate) fn every<R: Real>() -> Vec<Spec<R>> {
     vec![
         nau::spec(),
         nmu::spec(),
