@@ -10,17 +10,22 @@ nalm=$PWD/target/release/nalm
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
-experiment=(run single-module --preset quick --seeds 20)
+experiment=(run single-module --preset quick --seeds 40)
 
 "$nalm" "${experiment[@]}" --store calm 2>/dev/null
 "$nalm" store compact calm 2>/dev/null >calm.jsonl
 
-for ((k = 1; k <= kills; k++)); do
+hits=0
+while ((hits < kills)); do
   "$nalm" "${experiment[@]}" --store hit 2>/dev/null &
   pid=$!
-  sleep "0.$((RANDOM % 20 + 5))"
-  kill -9 "$pid" 2>/dev/null || true
+  sleep "0.$(printf %02d $((RANDOM % 20 + 3)))"
+  if ! kill -9 "$pid" 2>/dev/null; then
+    echo "only $hits kills hit a run before everything was done; make the experiment longer" >&2
+    exit 1
+  fi
   wait "$pid" 2>/dev/null || true
+  hits=$((hits + 1))
 done
 "$nalm" store check hit
 "$nalm" "${experiment[@]}" --store hit
