@@ -136,7 +136,9 @@ impl Segment {
     fn write(&mut self, value: &Value) -> Result<()> {
         let line = format_line(value);
         // One call, so that another process never sees the middle of a line without its end being on the way.
-        self.file.write_all(line.as_bytes()).with_context(|| format!("cannot write to {}", self.path.display()))?;
+        self.file.write_all(line.as_bytes()).with_context(|| {
+            format!("cannot write to {}; finished runs are kept, make room and repeat the command", self.path.display())
+        })?;
         self.unsynced += 1;
         Ok(())
     }
