@@ -53,6 +53,7 @@ mod real;
 pub mod recipe;
 mod recurrent;
 pub mod rng;
+mod sampler;
 pub mod task;
 pub mod train;
 

@@ -3,8 +3,8 @@
 use super::Samples;
 use crate::batch::{Batch, Layout};
 use crate::lane::{self, Kernel, LANES, Lane, linear};
-use crate::range::Sampler;
 use crate::rng::{Fast, Mt19937, Purpose, Stream};
+use crate::sampler::Sampler;
 use crate::{Distribution, Error, Operation, Range, Real};
 use std::ops;
 

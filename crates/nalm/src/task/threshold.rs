@@ -3,8 +3,8 @@
 use super::subsets::{Problem, Subsets};
 use crate::batch::Layout;
 use crate::lane::Lane;
-use crate::range::Sampler;
 use crate::rng::{Fast, Purpose};
+use crate::sampler::Sampler;
 use crate::{Distribution, Error, Operation, Range};
 
 /// How far a weight or exponent of the imperfect solution is off.
