@@ -27,6 +27,8 @@ pub(crate) enum Verb {
     Report(Report),
     /// Run, then report.
     Reproduce(Reproduce),
+    /// Against the published values, or a record against itself.
+    Verify(Verify),
     /// The rows of the store as CSV or JSON lines.
     Export(Export),
     /// Check, merge or compact a store.
@@ -135,7 +137,7 @@ pub(crate) struct Train {
 /// USR1: exit code 75); the same command continues.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  nalm run single-module --preset quick\n  nalm run my-experiment.toml --seeds 100 --dry-run"
+    after_help = "Examples:\n  nalm run single-module --preset quick\n  nalm run my-experiment.toml --seeds 100 --dry-run\n  nalm run single-module --set learning_rate=0.01"
 )]
 pub(crate) struct Run {
     /// Names (see nalm list experiments) or TOML files; `all` for every one, at preset quick unless told.
@@ -153,6 +155,9 @@ pub(crate) struct Run {
     /// Random streams instead of the preset's.
     #[arg(long)]
     pub(crate) stream: Option<nalm::Stream>,
+    /// An option of every model, such as learning_rate=0.01 or noise='"U[1,3]"'; may be repeated.
+    #[arg(long, value_name = "KEY=VALUE", value_parser = parse_set)]
+    pub(crate) set: Vec<(String, toml::Value)>,
     /// Threads [default: all cores]
     #[arg(long, value_parser = parse_threads)]
     pub(crate) threads: Option<usize>,
@@ -168,22 +173,48 @@ fn parse_threads(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|n| *n > 0).ok_or_else(|| "give a number of threads, at least 1".into())
 }
 
+/// A TOML value; text that is none is taken as it stands.
+fn parse_set(text: &str) -> Result<(String, toml::Value), String> {
+    let (key, value) = text.split_once('=').ok_or("give KEY=VALUE, such as learning_rate=0.01")?;
+    let parsed = toml::from_str::<toml::Table>(&format!("value = {value}"));
+    let value = parsed.ok().and_then(|mut table| table.remove("value"));
+    Ok((key.trim().into(), value.unwrap_or_else(|| toml::Value::String(text[key.len() + 1..].into()))))
+}
+
 /// Run, then write the report.
 #[derive(Args, Debug)]
 #[command(after_help = "Example: nalm reproduce single-module")]
 pub(crate) struct Reproduce {
     #[command(flatten)]
     pub(crate) run: Run,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// Where a report goes, and in which forms.
+#[derive(Args, Debug)]
+pub(crate) struct Output {
     /// Where pages, figures and tables go.
     #[arg(long, default_value = "report")]
     pub(crate) out: PathBuf,
+    /// Write each figure as PNG, too.
+    #[arg(long)]
+    pub(crate) png: bool,
+    /// Put figure and table of each experiment between its markers in this file: <!-- nalm:NAME --> and <!-- /nalm:NAME -->.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "README.md")]
+    pub(crate) readme: Option<PathBuf>,
+    /// Print what was found as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
-/// Write a page, a figure and a table from what the store holds.
+/// Write a page, figures and tables from what the store holds.
 #[derive(Args, Debug)]
-#[command(after_help = "Example: nalm report single-module --out report")]
+#[command(
+    after_help = "Examples:\n  nalm report single-module --out report\n  nalm report all --preset paper --store record/2026-11-15-numerical --png"
+)]
 pub(crate) struct Report {
-    /// Names (see nalm list experiments) or TOML files.
+    /// Names (see nalm list experiments) or TOML files; `all` for every one.
     #[arg(required = true)]
     pub(crate) experiments: Vec<String>,
     /// Which preset [default: the file's]
@@ -192,12 +223,44 @@ pub(crate) struct Report {
     /// Seeds instead of the preset's.
     #[arg(long)]
     pub(crate) seeds: Option<u64>,
+    /// Random streams instead of the preset's.
+    #[arg(long)]
+    pub(crate) stream: Option<nalm::Stream>,
     /// Where rows are kept.
     #[arg(long, default_value = "results")]
     pub(crate) store: PathBuf,
-    /// Where pages, figures and tables go.
-    #[arg(long, default_value = "report")]
-    pub(crate) out: PathBuf,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// Check the laboratory against what was published, or a record against itself. Without --record: carry out the part of each
+/// experiment's preset quick that published values speak about, and compare. With it: run a random sample of the record's rows again, which
+/// must give the same bits. Exits with 1 if anything differs.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n  nalm verify\n  nalm verify arithmetic\n  nalm verify --record record/2026-11-15-numerical --sample 50"
+)]
+pub(crate) struct Verify {
+    /// Experiments [default: all]
+    pub(crate) experiments: Vec<String>,
+    /// A store whose rows are to be run again.
+    #[arg(long, value_name = "STORE")]
+    pub(crate) record: Option<PathBuf>,
+    /// How many rows of the record.
+    #[arg(long, default_value_t = 20, requires = "record")]
+    pub(crate) sample: usize,
+    /// Which sample [default: another one every time]
+    #[arg(long, requires = "record")]
+    pub(crate) seed: Option<u64>,
+    /// Leave out rows of more steps than this.
+    #[arg(long, requires = "record")]
+    pub(crate) most_steps: Option<u64>,
+    /// Threads [default: all cores]
+    #[arg(long, value_parser = parse_threads)]
+    pub(crate) threads: Option<usize>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Rows, segments and conflicts of a store, and what each experiment still lacks.
@@ -207,6 +270,9 @@ pub(crate) struct Status {
     /// Where rows are kept.
     #[arg(long, default_value = "results")]
     pub(crate) store: PathBuf,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Write all rows as a table or as JSON lines, in the order of their identity.
@@ -247,7 +313,7 @@ pub(crate) struct Stats {
 /// Look after a store.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  nalm store check results\n  nalm store merge results-a results-b --into results\n  nalm store compact results > rows.jsonl"
+    after_help = "Examples:\n  nalm store check results\n  nalm store merge results-a results-b --into results\n  nalm store compact results > rows.jsonl\n  nalm store pack results --into record/mine"
 )]
 pub(crate) struct Store {
     #[command(subcommand)]
@@ -267,6 +333,15 @@ pub(crate) enum StoreAction {
         #[arg(required = true)]
         stores: Vec<PathBuf>,
         /// The store to add to.
+        #[arg(long)]
+        into: PathBuf,
+    },
+    /// Put all rows of several stores into one compressed segment, to be kept; what the target holds already stays in it.
+    Pack {
+        /// The stores to read.
+        #[arg(required = true)]
+        stores: Vec<PathBuf>,
+        /// The store to write.
         #[arg(long)]
         into: PathBuf,
     },

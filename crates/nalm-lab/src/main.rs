@@ -2,8 +2,13 @@
 
 mod cli;
 mod cmd;
+mod curve;
 mod figure;
+mod formula;
+mod machine;
+mod page;
 mod pool;
+mod readme;
 mod report;
 mod row;
 mod runspec;
@@ -11,6 +16,7 @@ mod stats;
 mod store;
 mod suite;
 mod summary;
+mod tensors;
 
 use clap::Parser;
 use cli::{Cli, Verb};
@@ -25,6 +31,7 @@ fn main() -> ExitCode {
         Verb::Status(arguments) => cmd::report::status(&arguments),
         Verb::Report(arguments) => cmd::report::run(&arguments),
         Verb::Reproduce(arguments) => cmd::run::reproduce(&arguments),
+        Verb::Verify(arguments) => cmd::verify::run(&arguments),
         Verb::Export(arguments) => cmd::report::export(&arguments),
         Verb::Store(arguments) => cmd::store::run(&arguments),
         Verb::Describe(arguments) => cmd::describe::run(&arguments),

@@ -1,178 +1,203 @@
-//! Rows into pages: one self-contained HTML file and the same in Markdown, with the figure and its data beside them.
+//! Rows into pages: HTML that opens from a file, the same in Markdown, every figure as SVG, every figure's data as CSV.
 
-use crate::figure::{escape, facets};
+use crate::figure;
+use crate::page::{self, Block};
 use crate::row::Row;
-use crate::stats::Estimate;
-use crate::suite::{Claim, Experiment};
-use crate::summary::{Cell, Comparison, cells, comparisons};
+use crate::store::Contents;
+use crate::suite::Experiment;
+use crate::summary::{Cell, Comparison, Results, show};
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::path::Path;
 
 /// What a report found, for the line that the command prints.
 pub(crate) struct Found {
     pub(crate) agree: usize,
     pub(crate) compared: usize,
+    /// Rows that the experiment wants and the store holds.
+    pub(crate) rows: usize,
+    /// The page as blocks, for a page of all experiments.
+    pub(crate) blocks: Vec<Block>,
+    /// Names of the figures' files, without extension.
+    pub(crate) figures: Vec<String>,
 }
 
-/// Writes `<name>.html`, `<name>.md`, `<name>.svg` and `<name>.csv` into a folder.
-pub(crate) fn write(experiment: &Experiment, rows: &BTreeMap<String, Row>, folder: &Path) -> Result<Found> {
+/// Writes `<name>.html` and `<name>.md`, and for each figure an SVG and a CSV file, into a folder.
+pub(crate) fn write(experiment: &Experiment, contents: &Contents, folder: &Path) -> Result<Found> {
     std::fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
-    let cells = cells(experiment, rows);
-    let compared = comparisons(experiment, &cells);
-    let svg = facets::draw(&experiment.title, &experiment.models, &experiment.ranges, &cells);
-    let markdown = markdown(experiment, rows, &cells, &compared);
-    let html = html(experiment, &svg, &cells, &compared, rows);
-    let csv = table(&cells)?;
-    for (extension, text) in [("svg", &svg), ("md", &markdown), ("html", &html), ("csv", &csv)] {
-        let path = folder.join(format!("{}.{extension}", experiment.name));
-        std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    let results = Results::new(experiment, &contents.rows);
+    let compared = results.comparisons(experiment);
+    let mut blocks = vec![Block::Title(experiment.title.clone())];
+    let mut figures = Vec::new();
+    for figure in figure::all(experiment, &results) {
+        let file = format!("{}{}", experiment.name, figure.suffix);
+        save(folder, &format!("{file}.svg"), &figure.svg)?;
+        save(folder, &format!("{file}.csv"), &csv(&figure.data)?)?;
+        figures.push(file.clone());
+        blocks.push(Block::Figure { file, caption: figure.caption, svg: figure.svg });
     }
-    Ok(Found { agree: compared.iter().filter(|c| c.agrees).count(), compared: compared.len() })
+    blocks.push(Block::Text(experiment.analysis.clone()));
+    blocks.push(Block::Code(format!("nalm reproduce {} --preset {}", experiment.name, experiment.preset)));
+    blocks.push(Block::Text(origin(experiment, &results, contents)));
+    if !compared.is_empty() {
+        blocks.push(Block::Heading("Published and ours".into()));
+        blocks.push(comparison_table(experiment, &compared));
+    }
+    for (k, section) in experiment.sections.iter().enumerate() {
+        let cells: Vec<&Cell> = results.cells.iter().filter(|cell| cell.section == k).collect();
+        if !cells.is_empty() {
+            let of = if section.name.is_empty() { String::new() } else { format!(": {}", section.name) };
+            blocks.push(Block::Heading(format!("All results{of}")));
+            blocks.push(result_table(&cells));
+        }
+    }
+    let failed = failures(experiment, &results);
+    if !failed.is_empty() {
+        blocks.push(Block::Heading("Seeds that failed".into()));
+        blocks.push(Block::List(failed));
+    }
+    save(folder, &format!("{}.html", experiment.name), &page::html(&experiment.title, &blocks))?;
+    save(folder, &format!("{}.md", experiment.name), &page::markdown(&blocks))?;
+    let agree = compared.iter().filter(|c| c.agrees).count();
+    Ok(Found { agree, compared: compared.len(), rows: results.rows.iter().flatten().count(), blocks, figures })
 }
 
-fn table(cells: &[Cell]) -> Result<String> {
+/// Writes `index.html` and `index.md`: all experiments on one page.
+pub(crate) fn write_index(found: Vec<Found>, folder: &Path) -> Result<()> {
+    let (agree, compared) = found.iter().fold((0, 0), |(a, c), f| (a + f.agree, c + f.compared));
+    let mut blocks = vec![
+        Block::Title("Neural Arithmetic Logic Modules: published and ours".into()),
+        Block::Text(format!("{agree} of {compared} published values agree.")),
+    ];
+    blocks.extend(found.into_iter().flat_map(|found| found.blocks));
+    save(folder, "index.html", &page::html("Neural Arithmetic Logic Modules: published and ours", &blocks))?;
+    save(folder, "index.md", &page::markdown(&blocks))
+}
+
+/// Writes one file of a report.
+pub(crate) fn save(folder: &Path, name: &str, text: &str) -> Result<()> {
+    let path = folder.join(name);
+    std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
+}
+
+fn csv(data: &[Vec<String>]) -> Result<String> {
     let mut writer = csv::Writer::from_writer(Vec::new());
-    let kinds = ["success", "solved_at", "sparsity_error"];
-    let columns = kinds.iter().flat_map(|kind| ["mean", "lower", "upper"].map(|part| format!("{kind}_{part}")));
-    writer.write_record(["model", "range", "n", "solved"].map(String::from).into_iter().chain(columns))?;
-    for cell in cells {
-        let numbers =
-            [cell.success, cell.solved_at, cell.sparsity].into_iter().flat_map(|e| [e.mean, e.lower, e.upper]);
-        let numbers = numbers.map(|v| v.map_or("NA".into(), |v| v.to_string()));
-        let head = [cell.label.clone(), cell.range.clone(), cell.n.to_string(), cell.solved.to_string()];
-        writer.write_record(head.into_iter().chain(numbers))?;
+    for record in data {
+        writer.write_record(record)?;
     }
     Ok(String::from_utf8(writer.into_inner()?)?)
 }
 
-fn command(experiment: &Experiment) -> String {
-    format!("nalm reproduce {} --preset {}", experiment.name, experiment.preset)
-}
-
-fn claim(claim: Claim) -> String {
-    match claim {
-        Claim::Rate(rate) => format!("{rate}"),
-        Claim::Below(bound) => format!("below {bound}"),
-    }
-}
-
-fn interval(e: Estimate, f: impl Fn(f64) -> String) -> String {
-    match (e.mean, e.lower, e.upper) {
-        (Some(mean), Some(lower), Some(upper)) => format!("{} [{}, {}]", f(mean), f(lower), f(upper)),
-        (Some(mean), ..) => f(mean),
-        _ => "–".into(),
-    }
-}
-
-/// Failed seeds by where they ended.
-fn failures(experiment: &Experiment, rows: &BTreeMap<String, Row>) -> Vec<String> {
-    let mut ends: BTreeMap<(String, String, String), Vec<u64>> = BTreeMap::new();
-    for (run, model) in experiment.runs.iter().zip(&experiment.model_of) {
-        let Some(row) = rows.get(&run.id()).filter(|row| !row.is_solved()) else { continue };
-        let end = match (&row.reason, row.weights.len()) {
-            (Some(reason), _) => format!("{} ({reason})", row.status),
-            (None, 1..=3) => {
-                let weights: Vec<String> =
-                    row.weights.iter().map(|w| w.map_or("NaN".into(), |w| format!("{w:.2}"))).collect();
-                format!("weights ({})", weights.join(", "))
-            }
-            _ => "not solved".into(),
-        };
-        ends.entry((experiment.models[*model].clone(), run.range.clone(), end)).or_default().push(run.seed);
-    }
-    let line = |((module, range, end), seeds): (&(String, String, String), &Vec<u64>)| {
-        let shown: Vec<String> = seeds.iter().take(8).map(u64::to_string).collect();
-        let more = if seeds.len() > 8 { ", …" } else { "" };
-        format!("{} on {range}: {} seeds end with {end} ({}{more})", module, seeds.len(), shown.join(", "))
+/// Where the rows come from, as the segments say that held them.
+fn origin(experiment: &Experiment, results: &Results<'_>, contents: &Contents) -> String {
+    let rows: Vec<&Row> = results.rows.iter().copied().flatten().collect();
+    let mut text = match experiment.runs.len() {
+        0 => "Computed without training.".to_string(),
+        all => format!("{} of {all} runs.", rows.len()),
     };
-    ends.iter().map(line).take(60).collect()
-}
-
-fn markdown(e: &Experiment, rows: &BTreeMap<String, Row>, cells: &[Cell], compared: &[Comparison<'_>]) -> String {
-    let mut text =
-        format!("# {}\n\n![{}]({}.svg)\n\n`{}`\n\n{}\n", e.title, e.title, e.name, command(e), e.analysis.trim());
-    let mut line = |s: String| writeln!(text, "{s}").expect("a string takes everything");
-    if !compared.is_empty() {
-        line("\n## Published and ours\n\n| model | range | published | ours | agrees? | source |\n|---|---|---|---|---|---|".into());
-        for c in compared {
-            let ours = interval(c.ours, |v| format!("{v:.2}"));
-            let (x, verdict) = (c.expectation, if c.agrees { "yes" } else { "DIFF" });
-            line(format!(
-                "| {} | {} | {} | {ours} (n = {}) | {verdict} | {} |",
-                e.models[x.model],
-                x.range,
-                claim(x.claim),
-                c.n,
-                x.source
-            ));
-        }
+    let mut sessions: Vec<usize> = rows.iter().filter_map(|row| contents.session_of.get(&row.id).copied()).collect();
+    sessions.sort_unstable();
+    sessions.dedup();
+    let list = |of: fn(&crate::store::Session) -> String| {
+        let mut found: Vec<String> = sessions.iter().map(|&k| of(&contents.sessions[k])).collect();
+        found.sort();
+        found.dedup();
+        found.join("; ")
+    };
+    if !sessions.is_empty() {
+        text += &format!(
+            " Made {} by {} on {}.",
+            list(|s| crate::store::date(s.started)),
+            list(|s| format!("nalm {} (revision {}, numerics {})", s.version, s.revision, s.numerics)),
+            list(|s| s.machine.clone())
+        );
     }
-    line("\n## All results\n\n| model | range | success | solved at | sparsity error |\n|---|---|---|---|---|".into());
-    for c in cells {
-        line(format!(
-            "| {} | {} | {} of {}: {} | {} | {} |",
-            c.label,
-            c.range,
-            c.solved,
-            c.n,
-            interval(c.success, |v| format!("{v:.2}")),
-            interval(c.solved_at, |v| format!("{v:.0}")),
-            interval(c.sparsity, |v| format!("{v:.1e}"))
-        ));
-    }
-    line("\n## Seeds that failed\n".into());
-    failures(e, rows).into_iter().for_each(|failure| line(format!("* {failure}")));
     text
 }
 
-fn html(
-    e: &Experiment,
-    svg: &str,
-    cells: &[Cell],
-    compared: &[Comparison<'_>],
-    rows: &BTreeMap<String, Row>,
-) -> String {
-    let row = |cells: &[String]| {
-        format!("<tr>{}</tr>\n", cells.iter().map(|c| format!("<td>{}</td>", escape(c))).collect::<String>())
-    };
-    let head =
-        |names: &[&str]| format!("<tr>{}</tr>\n", names.iter().map(|n| format!("<th>{n}</th>")).collect::<String>());
-    let mut published = String::new();
-    for c in compared {
-        let (x, verdict) = (c.expectation, if c.agrees { "yes" } else { "DIFF" });
-        let ours = format!("{} (n = {})", interval(c.ours, |v| format!("{v:.2}")), c.n);
-        published +=
-            &row(&[e.models[x.model].clone(), x.range.clone(), claim(x.claim), ours, verdict.into(), x.source.clone()]);
+/// The table of published values beside ours.
+pub(crate) fn comparison_table(experiment: &Experiment, compared: &[Comparison<'_>]) -> Block {
+    let several = experiment.sections.len() > 1;
+    let rows = compared.iter().map(|c| {
+        let e = c.expectation;
+        let mut name = e.model.map_or("–".into(), |model| experiment.models[model].clone());
+        if several && e.model.is_some() {
+            name += &format!(" ({})", experiment.sections[e.section].name);
+        }
+        let verdict = if c.agrees { "yes" } else { "DIFF" };
+        vec![name, e.range.clone(), c.published.clone(), c.ours.clone(), verdict.into(), e.source.clone()]
+    });
+    Block::Table {
+        head: texts(&["model", "range", "published", "ours [95 %]", "agrees?", "source"]),
+        rows: rows.collect(),
     }
-    let mut all = String::new();
-    for c in cells {
-        all += &row(&[
+}
+
+fn texts(names: &[&str]) -> Vec<String> {
+    names.iter().map(ToString::to_string).collect()
+}
+
+fn result_table(cells: &[&Cell]) -> Block {
+    let small = |v: f64| format!("{v:.1e}");
+    let rate = |v: f64| format!("{v:.2}");
+    let mut head =
+        texts(&["model", "range", "success", "solved at", "sparsity error", "error inside", "error outside"]);
+    let both = cells.iter().any(|cell| cell.simulated.is_some());
+    if both {
+        head.push("success, simulated threshold".into());
+    }
+    let rows = cells.iter().map(|c| {
+        let mut row = vec![
             c.label.clone(),
             c.range.clone(),
-            format!("{} of {}: {}", c.solved, c.n, interval(c.success, |v| format!("{v:.2}"))),
-            interval(c.solved_at, |v| format!("{v:.0}")),
-            interval(c.sparsity, |v| format!("{v:.1e}")),
-        ]);
+            format!("{} of {}: {}", c.solved, c.n, show(c.success, rate)),
+            show(c.solved_at, |v| format!("{v:.0}")),
+            show(c.sparsity, small),
+            show(c.validation_error, small),
+            show(c.test_error, small),
+        ];
+        if both {
+            row.push(c.simulated.map_or("–".into(), |e| show(e, rate)));
+        }
+        row
+    });
+    Block::Table { head, rows: rows.collect() }
+}
+
+/// Failed seeds by where they ended.
+fn failures(experiment: &Experiment, results: &Results<'_>) -> Vec<String> {
+    let mut ends: BTreeMap<(usize, usize, String, String), Vec<u64>> = BTreeMap::new();
+    for group in experiment.groups.iter().filter(|group| experiment.sections[group.section].grid.is_none()) {
+        for row in results.rows[group.runs.clone()].iter().copied().flatten().filter(|row| !row.is_solved()) {
+            let key = (group.section, group.model, group.range.clone(), end(row));
+            ends.entry(key).or_default().push(row.spec.seed);
+        }
     }
-    let failed: String = failures(e, rows).iter().map(|f| format!("<li>{}</li>\n", escape(f))).collect();
-    format!(
-        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\n\
-         <title>{title}</title>\n<style>body{{font-family:sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;line-height:1.45}}\
-         figure{{margin:0;overflow-x:auto}}svg{{width:100%;min-width:44rem;height:auto}}.wide{{overflow-x:auto}}table{{border-collapse:collapse;font-size:.9rem}}\
-         td,th{{border-bottom:1px solid #ddd;padding:.25rem .6rem;text-align:left;white-space:nowrap}}code{{background:#f3f3f3;padding:.1rem .3rem}}</style>\
-         </head>\n<body>\n<h1>{title}</h1>\n<figure>\n{svg}<figcaption><a href=\"{name}.csv\">data</a> · <a href=\"{name}.svg\">figure</a></figcaption></figure>\n\
-         <p>{analysis}</p>\n<p><code>{command}</code>, nalm {version}, numerics {numerics}</p>\n\
-         <h2>Published and ours</h2>\n<div class=\"wide\"><table>\n{h1}{published}</table></div>\n\
-         <h2>All results</h2>\n<div class=\"wide\"><table>\n{h2}{all}</table></div>\n<h2>Seeds that failed</h2>\n<ul>\n{failed}</ul>\n</body></html>\n",
-        title = escape(&e.title),
-        name = e.name,
-        analysis = escape(e.analysis.trim()).replace("\n\n", "</p>\n<p>"),
-        command = escape(&command(e)),
-        version = env!("CARGO_PKG_VERSION"),
-        numerics = nalm::NUMERICS,
-        h1 = head(&["model", "range", "published", "ours", "agrees?", "source"]),
-        h2 = head(&["model", "range", "success", "solved at", "sparsity error"]),
-    )
+    let several = experiment.sections.len() > 1;
+    let line = |((section, model, range, end), seeds): (&(usize, usize, String, String), &Vec<u64>)| {
+        let shown: Vec<String> = seeds.iter().take(8).map(u64::to_string).collect();
+        let more = if seeds.len() > 8 { ", …" } else { "" };
+        let of = if several { format!(" ({})", experiment.sections[*section].name) } else { String::new() };
+        let s = if seeds.len() == 1 { ("seed", "ends") } else { ("seeds", "end") };
+        let name = &experiment.models[*model];
+        format!("{name} on {range}{of}: {} {} {} {end} ({}{more})", seeds.len(), s.0, s.1, shown.join(", "))
+    };
+    ends.iter().map(line).collect()
+}
+
+/// Where a failed run ended: its last layer's weights to one digit, if they are few.
+fn end(row: &Row) -> String {
+    if let Some(reason) = &row.reason {
+        return format!("{} ({reason})", row.status);
+    }
+    let own = row.spec.network().ok().and_then(|network| network.layers().last().map(|layer| layer.param_len()));
+    match own {
+        Some(n @ 1..=3) if row.weights.len() >= n => {
+            let weights = &row.weights[row.weights.len() - n..];
+            let shown: Vec<String> =
+                weights.iter().map(|w| w.map_or("NaN".into(), |w| format!("{:.1}", w + 0.0))).collect();
+            format!("with weights ({})", shown.join(", "))
+        }
+        _ => "unsolved".into(),
+    }
 }

@@ -1,7 +1,9 @@
 //! What is kept of a run: its specification, its outcome, and a hash over the bits of both.
 
+use crate::curve::Curve;
 use crate::runspec::{RunSpec, hex};
-use nalm::{Outcome, Status, Verdict};
+use crate::tensors::{MOST_IN_ROW, Tensors};
+use nalm::{Network, Outcome, Status, Verdict};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -31,7 +33,13 @@ pub(crate) struct Row {
     pub(crate) validation_error: Option<f64>,
     pub(crate) test_error: Option<f64>,
     pub(crate) sparsity_error: Option<f64>,
+    /// All parameters; of more than a thousand, only the last layer's.
     pub(crate) weights: Vec<Option<f32>>,
+    /// Where in the store the others are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) weights_file: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) curve: Option<Curve>,
     pub(crate) version: String,
     /// SHA-256 over the bits of the logged errors and of the final weights.
     pub(crate) result_hash: String,
@@ -39,7 +47,7 @@ pub(crate) struct Row {
 
 impl Row {
     /// The row of a run that was carried out.
-    pub(crate) fn new(spec: &RunSpec, outcome: &Outcome<f32>) -> Self {
+    pub(crate) fn new(spec: &RunSpec, outcome: &Outcome<f32>, curve: Option<Curve>) -> Self {
         let (status, reason) = match outcome.status {
             Status::Diverged { step } => ("diverged", Some(format!("step {step}"))),
             Status::Completed | Status::Cancelled { .. } => ("completed", None),
@@ -59,6 +67,8 @@ impl Row {
             test_error: finite(outcome.test_error),
             sparsity_error: finite(outcome.sparsity_error),
             weights: outcome.params.iter().map(|w| w.is_finite().then_some(*w)).collect(),
+            weights_file: None,
+            curve,
             version: env!("CARGO_PKG_VERSION").into(),
             result_hash: result_hash(outcome),
         }
@@ -81,8 +91,23 @@ impl Row {
             test_error: None,
             sparsity_error: None,
             weights: Vec::new(),
+            weights_file: None,
+            curve: None,
             version: env!("CARGO_PKG_VERSION").into(),
         }
+    }
+
+    /// Moves the parameters out of the row if they are too many for it, and returns them.
+    pub(crate) fn take_tensors(&mut self, network: &Network<f32>, params: &[f32]) -> Option<Tensors> {
+        if params.len() <= MOST_IN_ROW {
+            return None;
+        }
+        let last = network.layers().len() - 1;
+        let own = network.layer_params(params, last);
+        let kept = if last > 0 && own.len() <= MOST_IN_ROW { own.len() } else { 0 };
+        self.weights.drain(..params.len() - kept);
+        self.weights_file = Some(format!("weights/{}.safetensors", self.id));
+        Some(Tensors::new(network, params))
     }
 
     /// Success by the task's first rule: flat where there is one.

@@ -3,7 +3,10 @@
 use anyhow::{Context, Result, bail};
 use nalm::module::{self, Dispatch, Options, Shape};
 use nalm::task::{self, PAPER_RANGES, Task};
-use nalm::{Config, Distribution, GradientNoise, Nau, Network, Observer, Optimiser, Outcome, Penalty, train};
+use nalm::{
+    Augmented, Config, Distribution, GradientNoise, Nau, Network, Normalised, Observer, Optimiser, Outcome, Penalty,
+    train,
+};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -21,6 +24,9 @@ pub(crate) struct RunSpec {
     pub(crate) seed: u64,
     pub(crate) stream: String,
     pub(crate) steps: u64,
+    /// Whether the row keeps its learning curve.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) curve: Option<bool>,
     pub(crate) numerics: u32,
 }
 
@@ -50,7 +56,34 @@ pub(crate) struct Settings {
     pub(crate) clamp: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) penalty: Option<bool>,
+    /// Training data multiplied by noise from this range, their targets accordingly.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) augment: Option<String>,
+    /// Inputs in units in which the training range has a root mean square of 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) normalise: Option<bool>,
+    /// Parameters to start from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) weights: Option<Vec<f64>>,
 }
+
+/// The keys of [`Settings`].
+pub(crate) const OPTION_NAMES: [&str; 14] = [
+    "noise",
+    "denoiser",
+    "start",
+    "hidden",
+    "sigma",
+    "lambda",
+    "gradient_noise",
+    "learning_rate",
+    "ramp",
+    "clamp",
+    "penalty",
+    "augment",
+    "normalise",
+    "weights",
+];
 
 /// Names that stand for a module with an option, as records show them.
 const ALIASES: [&str; 4] = ["snmu-batch", "nmu-grad-noise", "mlp-1", "mlp-100"];
@@ -113,8 +146,9 @@ impl RunSpec {
     pub(crate) fn build(&self) -> Result<Built> {
         let task_spec = task::find::<f32>(&self.task)?;
         let (train_range, test_range) = (self.range.parse::<Distribution>()?, self.test_range.parse::<Distribution>()?);
-        let task = (task_spec.build)(self.operation.parse()?, self.inputs, train_range, test_range)?;
-        let (settings, network) = self.network()?;
+        let normal = train_range.as_range().cloned();
+        let mut task = (task_spec.build)(self.operation.parse()?, self.inputs, train_range, test_range)?;
+        let (settings, network) = (self.settings(), self.network()?);
         let mut config = Config::published(&network).steps(self.steps).stream(self.stream.parse()?);
         if self.task == "arithmetic" {
             config = config.ramp(1_000_000, 2_000_000);
@@ -130,12 +164,33 @@ impl RunSpec {
         if settings.penalty == Some(false) {
             config.penalties.fill(Penalty::NONE);
         }
+        config.start = settings.weights;
+        if let Some(noise) = &settings.augment {
+            task = Box::new(Augmented::new(task, noise.parse()?)?);
+        }
+        if settings.normalise == Some(true) {
+            let range = normal.with_context(|| format!("inputs from {} cannot be normalised", self.range))?;
+            task = Box::new(Normalised::new(task, &range)?);
+        }
         Ok(Built { network, task, config })
     }
 
-    fn network(&self) -> Result<(Settings, Network<f32>)> {
+    /// The options with what an alias stands for.
+    fn settings(&self) -> Settings {
+        let (_, base) = resolve(&self.module);
+        let own = self.options.clone();
+        Settings {
+            noise: own.noise.or(base.noise),
+            hidden: own.hidden.or(base.hidden),
+            gradient_noise: own.gradient_noise.or(base.gradient_noise),
+            ..own
+        }
+    }
+
+    /// The network.
+    pub(crate) fn network(&self) -> Result<Network<f32>> {
         check_module(&self.module)?;
-        let (name, base) = resolve(&self.module);
+        let (name, _) = resolve(&self.module);
         let spec = module::find::<f32>(name)?;
         let own = &self.options;
         for (option, given) in [
@@ -150,10 +205,7 @@ impl RunSpec {
                 bail!("{} has no option {option}; it has: {}", spec.name, spec.options.join(", "));
             }
         }
-        let mut settings = own.clone();
-        settings.noise = settings.noise.or(base.noise);
-        settings.hidden = settings.hidden.or(base.hidden);
-        settings.gradient_noise = settings.gradient_noise.or(base.gradient_noise);
+        let settings = self.settings();
         let default = Options::default();
         let options = Options {
             noise: settings.noise.as_deref().map_or(Ok(default.noise), str::parse)?,
@@ -171,7 +223,18 @@ impl RunSpec {
             inputs = 2;
         }
         layers.push((spec.build)(Shape::new(inputs, 1)?, &options)?);
-        Ok((settings, Network::new(layers)?))
+        Ok(Network::new(layers)?)
+    }
+
+    /// Seconds that the run takes on one core of the machine that this was written on, to about a factor of two.
+    pub(crate) fn cost(&self) -> f64 {
+        let (module, _) = resolve(&self.module);
+        let hidden = self.settings().hidden.unwrap_or(1) as f64;
+        let sampled = self.inputs as f64 * if self.stream == "reference" { 0.25 } else { 0.04 };
+        let step = 0.3 + sampled + if module == "mlp" { 0.06 * hidden } else { 0.2 };
+        // Both fixed sets together have 156 batches, of which only the forward pass is computed.
+        let evaluation = 156.0 * 0.4 * (step - sampled) + 5.0 * self.inputs as f64;
+        1e-6 * (self.steps as f64 * step + (self.steps / 1_000 + 2) as f64 * evaluation)
     }
 
     /// Builds and trains.
@@ -203,6 +266,7 @@ mod tests {
             seed: 0,
             stream: "fast".into(),
             steps: 1_000,
+            curve: None,
             numerics: nalm::NUMERICS,
         }
     }
@@ -231,6 +295,30 @@ mod tests {
         }
         assert!(spec("nmu-grad-noise").build().unwrap().config.gradient_noise.is_some());
         assert_eq!(spec("mlp-1").build().unwrap().network.param_len(), 5);
+    }
+
+    #[test]
+    fn options_are_named_like_their_fields() {
+        let all = Settings {
+            noise: Some("batch".into()),
+            denoiser: Some("none".into()),
+            start: Some([0.5, 0.9]),
+            hidden: Some(1),
+            sigma: Some(0.5),
+            lambda: Some(0.1),
+            gradient_noise: Some(0.1),
+            learning_rate: Some(0.1),
+            ramp: Some([1, 2]),
+            clamp: Some(true),
+            penalty: Some(true),
+            augment: Some("U[1,5)".into()),
+            normalise: Some(true),
+            weights: Some(vec![0.5, 0.5]),
+        };
+        let value = serde_json::to_value(all).unwrap();
+        let mut names = OPTION_NAMES;
+        names.sort_unstable();
+        assert!(value.as_object().unwrap().keys().eq(names));
     }
 
     #[test]

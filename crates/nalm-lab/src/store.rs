@@ -4,13 +4,18 @@
 //! segments into one folder. A line counts if it ends in a newline and its checksum holds; anything else is torn, is counted
 //! and harms nothing. The same run may be there twice; then its results must agree.
 
+use crate::machine;
 use crate::row::Row;
+use crate::runspec::hex;
+use crate::tensors::Tensors;
 use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -30,34 +35,140 @@ pub(crate) struct Contents {
     pub(crate) conflicts: Vec<String>,
     /// Segment files.
     pub(crate) segments: usize,
+    /// The processes that wrote them.
+    pub(crate) sessions: Vec<Session>,
+    /// Which of these wrote a row first.
+    pub(crate) session_of: BTreeMap<String, usize>,
+}
+
+/// A process that wrote rows, by its header and footer.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default)]
+pub(crate) struct Session {
+    pub(crate) schema: u32,
+    pub(crate) version: String,
+    pub(crate) revision: String,
+    pub(crate) numerics: u32,
+    /// The vector instructions in use.
+    pub(crate) path: String,
+    pub(crate) machine: String,
+    /// Seconds since 1970.
+    pub(crate) started: u64,
+    pub(crate) arguments: Vec<String>,
+    /// Seconds that it ran, and seconds of all its threads together; absent if it was killed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) seconds: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cpu_seconds: Option<f64>,
 }
 
 /// Reads all segments of a store. A store that does not exist is empty.
 pub(crate) fn read(store: &Path) -> Result<Contents> {
     let mut contents = Contents::default();
-    let folder = store.join("seg");
-    if !folder.exists() {
-        return Ok(contents);
-    }
-    let entries = fs::read_dir(&folder).with_context(|| format!("cannot read the store {}", folder.display()))?;
-    let mut files: Vec<PathBuf> = entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<_>>()?;
-    files.retain(|file| file.extension().is_some_and(|e| e == "jsonl"));
-    files.sort();
-    for file in files {
-        let bytes = fs::read(&file).with_context(|| format!("cannot read the segment {}", file.display()))?;
-        contents.segments += 1;
-        contents.add(&bytes);
-    }
+    contents.read(store)?;
     Ok(contents)
 }
 
+/// The segments of a store, in the order of their names, which is that of their start.
+fn segments(store: &Path) -> Result<Vec<PathBuf>> {
+    let folder = store.join("seg");
+    if !folder.exists() {
+        return Ok(Vec::new());
+    }
+    let entries = fs::read_dir(&folder).with_context(|| format!("cannot read the store {}", folder.display()))?;
+    let mut files: Vec<PathBuf> = entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<_>>()?;
+    files.retain(|file| file.extension().is_some_and(|e| e == "jsonl" || e == "gz"));
+    files.sort();
+    Ok(files)
+}
+
+/// The bytes of a segment; of a compressed one, as many as can be had.
+fn read_segment(file: &Path) -> std::io::Result<Vec<u8>> {
+    let bytes = fs::read(file)?;
+    if file.extension().is_none_or(|e| e != "gz") {
+        return Ok(bytes);
+    }
+    let mut text = Vec::new();
+    // A cut or damaged end leaves a torn line, which is counted like any other.
+    if flate2::read::GzDecoder::new(bytes.as_slice()).read_to_end(&mut text).is_err() {
+        text.push(b'?');
+    }
+    Ok(text)
+}
+
+/// Writes all rows, by session and in the order of identity, as one compressed segment that replaces those of the store: what is
+/// kept for good. The rows of the store must be among them.
+pub(crate) fn pack(contents: &Contents, store: &Path) -> Result<PathBuf> {
+    let folder = store.join("seg");
+    fs::create_dir_all(&folder).with_context(|| format!("cannot make the store {}", folder.display()))?;
+    let before = segments(store)?;
+    let mut encoder = flate2::GzBuilder::new().write(Vec::new(), flate2::Compression::best());
+    for (k, session) in contents.sessions.iter().enumerate() {
+        let rows = contents.rows.values().filter(|row| contents.session_of.get(&row.id) == Some(&k));
+        let rows: Vec<&Row> = rows.collect();
+        if rows.is_empty() {
+            continue;
+        }
+        let header = Session { seconds: None, cpu_seconds: None, ..session.clone() };
+        encoder.write_all(format_line(&serde_json::to_value(header)?).as_bytes())?;
+        for row in &rows {
+            encoder.write_all(format_line(&serde_json::to_value(row)?).as_bytes())?;
+        }
+        if let (Some(seconds), cpu) = (session.seconds, session.cpu_seconds) {
+            let footer = json!({"sealed": true, "rows": rows.len(), "seconds": seconds, "cpu_seconds": cpu});
+            encoder.write_all(format_line(&footer).as_bytes())?;
+        }
+    }
+    let bytes = encoder.finish()?;
+    // Named by content, so that records can be merged; aside and then renamed, so that it is there as a whole or not at all.
+    let path = folder.join(format!("rows-{}.jsonl.gz", hex(&Sha256::digest(&bytes)[..6])));
+    let aside = path.with_extension("new");
+    fs::write(&aside, bytes).with_context(|| format!("cannot write {}", aside.display()))?;
+    fs::rename(&aside, &path).with_context(|| format!("cannot write {}", path.display()))?;
+    for old in before.iter().filter(|old| **old != path) {
+        fs::remove_file(old)
+            .with_context(|| format!("cannot remove {}, whose rows are in {}", old.display(), path.display()))?;
+    }
+    Ok(path)
+}
+
+/// The day of a time in seconds since 1970, in Greenwich.
+pub(crate) fn date(seconds: u64) -> String {
+    // Days since 1 March of year 0, in eras of 400 years (Hinnant's algorithm).
+    let days = seconds / 86_400 + 719_468;
+    let (era, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let (d, m) = (day - (153 * month + 2) / 5 + 1, if month < 10 { month + 3 } else { month - 9 });
+    format!("{:04}-{m:02}-{d:02}", 400 * era + year + u64::from(m <= 2))
+}
+
 impl Contents {
+    /// Adds all segments of a store.
+    pub(crate) fn read(&mut self, store: &Path) -> Result<()> {
+        for file in segments(store)? {
+            let bytes = read_segment(&file).with_context(|| format!("cannot read the segment {}", file.display()))?;
+            self.segments += 1;
+            self.add(&bytes);
+        }
+        Ok(())
+    }
+
     /// Adds the lines of one segment.
     fn add(&mut self, bytes: &[u8]) {
         for line in bytes.split_inclusive(|byte| *byte == b'\n') {
             match parse(line) {
                 None => self.torn += 1,
-                Some(value) if value.get("id").is_none() => {}
+                Some(value) if value.get("schema").is_some() => {
+                    self.sessions.push(serde_json::from_value(value).unwrap_or_default());
+                }
+                Some(value) if value.get("sealed").is_some() => {
+                    if let Some(session) = self.sessions.last_mut() {
+                        session.seconds = value["seconds"].as_f64();
+                        session.cpu_seconds = value["cpu_seconds"].as_f64();
+                    }
+                }
                 Some(value) => match serde_json::from_value::<Row>(value) {
                     Err(_) => self.torn += 1,
                     Ok(row) => self.insert(row),
@@ -71,6 +182,9 @@ impl Contents {
             Some(known) if known.result_hash == row.result_hash => self.duplicates += 1,
             Some(_) => self.conflicts.push(row.id),
             None => {
+                if let Some(last) = self.sessions.len().checked_sub(1) {
+                    self.session_of.insert(row.id.clone(), last);
+                }
                 self.rows.insert(row.id.clone(), row);
             }
         }
@@ -93,9 +207,11 @@ fn format_line(value: &Value) -> String {
 /// The segment of this process.
 #[derive(Debug)]
 pub(crate) struct Segment {
+    store: PathBuf,
     file: File,
     path: PathBuf,
     unsynced: usize,
+    started: Instant,
     last_sync: Instant,
     rows: usize,
 }
@@ -113,21 +229,36 @@ impl Segment {
         let mut options = OpenOptions::new();
         let file = options.write(true).create_new(true).open(&path);
         let file = file.with_context(|| format!("cannot write to the store: {}", path.display()))?;
-        let mut segment = Self { file, path, unsynced: 0, last_sync: Instant::now(), rows: 0 };
-        segment.write(&json!({
-            "schema": 1,
-            "version": env!("CARGO_PKG_VERSION"),
-            "numerics": nalm::NUMERICS,
-            "path": nalm::Path::best().name(),
-            "host": host,
-            "started": now,
-            "arguments": std::env::args().skip(1).collect::<Vec<_>>(),
-        }))?;
+        let mut segment = Self {
+            store: store.to_path_buf(),
+            file,
+            path,
+            unsynced: 0,
+            started: Instant::now(),
+            last_sync: Instant::now(),
+            rows: 0,
+        };
+        let session = Session {
+            schema: 1,
+            version: env!("CARGO_PKG_VERSION").into(),
+            revision: env!("NALM_REVISION").into(),
+            numerics: nalm::NUMERICS,
+            path: nalm::Path::best().name().into(),
+            machine: machine::describe(),
+            started: now,
+            arguments: std::env::args().skip(1).collect(),
+            ..Session::default()
+        };
+        segment.write(&serde_json::to_value(session)?)?;
         Ok(segment)
     }
 
     /// Appends a row; it is on the disk a quarter of a second later at the latest, given further calls.
-    pub(crate) fn append(&mut self, row: &Row) -> Result<()> {
+    pub(crate) fn append(&mut self, row: &Row, tensors: Option<&Tensors>) -> Result<()> {
+        // First the file that the row speaks of.
+        if let Some(tensors) = tensors {
+            tensors.save(&self.store, &row.id)?;
+        }
         self.write(&serde_json::to_value(row)?)?;
         self.rows += 1;
         self.sync_if_due()
@@ -156,7 +287,10 @@ impl Segment {
 
     /// Writes the footer and puts everything on the disk. A segment without footer is one whose process was killed.
     pub(crate) fn seal(mut self) -> Result<()> {
-        self.write(&json!({"sealed": true, "rows": self.rows}))?;
+        let seconds = self.started.elapsed().as_secs_f64();
+        self.write(
+            &json!({"sealed": true, "rows": self.rows, "seconds": seconds, "cpu_seconds": machine::cpu_seconds()}),
+        )?;
         self.sync()
     }
 }
@@ -178,16 +312,17 @@ mod tests {
             seed,
             stream: "fast".into(),
             steps: 50,
+            curve: None,
             numerics: nalm::NUMERICS,
         };
         let (_, outcome) = spec.execute(&mut ()).unwrap();
-        Row::new(&spec, &outcome)
+        Row::new(&spec, &outcome, None)
     }
 
     fn segment_of(rows: &[Row]) -> (tempfile::TempDir, Vec<u8>) {
         let folder = tempfile::tempdir().unwrap();
         let mut segment = Segment::create(folder.path()).unwrap();
-        rows.iter().for_each(|row| segment.append(row).unwrap());
+        rows.iter().for_each(|row| segment.append(row, None).unwrap());
         let path = segment.path.clone();
         segment.seal().unwrap();
         (folder, fs::read(path).unwrap())

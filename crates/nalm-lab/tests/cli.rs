@@ -36,6 +36,7 @@ fn every_verb_explains_itself_with_an_example() {
         "status",
         "report",
         "reproduce",
+        "verify",
         "export",
         "store",
         "describe",
@@ -52,8 +53,9 @@ fn every_verb_explains_itself_with_an_example() {
 #[test]
 fn the_demo_shows_both_units_and_no_control_characters() {
     let text = stdout(&nalm(&["demo", "--seeds", "5"]));
-    assert!(text.contains("FAILED 0.3,0.3") && text.contains("the sNMU 5 of 5"), "{text}");
+    assert!(text.contains("FAIL 0.3,0.3") && text.contains("the sNMU 5 of 5"), "{text}");
     assert!(text.chars().all(|c| c == '\n' || !c.is_control()));
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
 }
 
 #[test]

@@ -174,3 +174,120 @@ fn wrong_experiments_and_unwritable_places_are_named() {
     run_smoke(here, &[]);
     fails(&["report", "single-module", "--preset", "smoke", "--out", "file"], "file");
 }
+
+/// A wide MLP has more parameters than a row should hold; they are in a file of their own, which others can read.
+#[test]
+fn many_parameters_go_to_a_file_of_their_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let text = "title = \"Wide\"\nanalysis = \"A wide network.\"\ntask = \"single-module\"\ndefault_preset = \"smoke\"\n\
+        preset.smoke = { seeds = 1, steps = 20, ranges = [\"U[1,2)\"] }\n[[model]]\nmodule = \"mlp\"\noptions = { hidden = 500 }\n";
+    std::fs::write(here.join("wide.toml"), text).unwrap();
+    succeed(here, &["run", "wide.toml"]);
+    let row: serde_json::Value = serde_json::from_str(&rows(here, "results")).unwrap();
+    assert_eq!(row["weights"], serde_json::json!([]));
+    let bytes = std::fs::read(here.join("results").join(row["weights_file"].as_str().unwrap())).unwrap();
+    let tensors = safetensors::SafeTensors::deserialize(&bytes).unwrap();
+    assert_eq!(tensors.tensor("0.mlp").unwrap().shape(), [2001]);
+}
+
+/// Packing keeps every row and who made it, and can be repeated; a damaged pack loses rows, not the rest.
+#[test]
+fn a_record_is_packed_checked_and_run_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    run_smoke(here, &["--seeds", "1", "--store", "a"]);
+    run_smoke(here, &["--store", "b"]);
+    succeed(here, &["store", "pack", "a", "--into", "record"]);
+    succeed(here, &["store", "pack", "b", "--into", "record"]);
+    let files = segments(&here.join("record"));
+    assert_eq!(files.len(), 1, "{files:?}");
+    assert_eq!(rows(here, "record"), rows(here, "b"));
+    let text = succeed(here, &["verify", "--record", "record", "--sample", "10", "--seed", "1"]);
+    assert_eq!(text.trim(), "10 of 10 rows have identical bits");
+    // The same page from the record as from the store, machine and revision included.
+    succeed(here, &["store", "pack", "b", "--into", "other"]);
+    for (store, out) in [("b", "page-b"), ("other", "page-other")] {
+        succeed(here, &["report", "single-module", "--preset", "smoke", "--store", store, "--out", out]);
+    }
+    let page = |out: &str| std::fs::read_to_string(here.join(out).join("single-module.html")).unwrap();
+    assert_eq!(page("page-b"), page("page-other"));
+    let bytes = std::fs::read(&files[0]).unwrap();
+    std::fs::write(&files[0], &bytes[..bytes.len() / 2]).unwrap();
+    let check = succeed(here, &["store", "check", "record"]);
+    assert!(check.contains("torn lines 1"), "{check}");
+    assert!((1..48).contains(&rows(here, "record").lines().count()));
+}
+
+#[test]
+fn a_record_that_was_tampered_with_is_found_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    run_smoke(here, &["--seeds", "1"]);
+    let file = &segments(&here.join("results"))[0];
+    let text = std::fs::read_to_string(file).unwrap();
+    let line = |line: &str| {
+        let json = line.rsplit_once('\t').unwrap().0.replace("\"result_hash\":\"", "\"result_hash\":\"0");
+        format!("{json}\t{:08x}\n", crc32c::crc32c(json.as_bytes()))
+    };
+    std::fs::write(file, text.lines().map(line).collect::<String>()).unwrap();
+    let output = nalm(here, &["verify", "--record", "results", "--sample", "5"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("0 of 5 rows have identical bits"));
+}
+
+#[test]
+fn figure_and_table_are_put_between_markers() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let marked = "# Mine\n\n<!-- nalm:single-module-snmu -->\nold\n<!-- /nalm:single-module-snmu -->\n\nThe end.\n";
+    std::fs::write(here.join("README.md"), marked).unwrap();
+    let arguments = ["reproduce", "single-module-snmu", "--preset", "smoke", "--out", "docs", "--readme"];
+    succeed(here, &arguments);
+    let text = std::fs::read_to_string(here.join("README.md")).unwrap();
+    assert!(text.contains("](docs/single-module-snmu.svg)") && text.contains("| agrees? |") && !text.contains("old"));
+    assert!(text.starts_with("# Mine\n") && text.ends_with("The end.\n"));
+    succeed(here, &arguments);
+    assert_eq!(std::fs::read_to_string(here.join("README.md")).unwrap(), text);
+    std::fs::write(here.join("README.md"), "# Mine\n").unwrap();
+    let output = nalm(here, &arguments);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("<!-- nalm:single-module-snmu -->"));
+}
+
+/// Every kind of figure: well-formed, with data, and drawn as PNG where there is a font.
+#[test]
+fn every_figure_has_its_data() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let names = ["motivation", "loss-landscape", "batch-noise-bound", "noise-sweep", "stochastic-methods"];
+    let line = succeed(here, &[&["reproduce"], &names[..], &["--preset", "smoke"]].concat());
+    assert!(line.contains("published values agree; report/index.html"), "{line}");
+    let files: Vec<PathBuf> =
+        std::fs::read_dir(here.join("report")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let figures: Vec<&PathBuf> = files.iter().filter(|f| f.extension().is_some_and(|e| e == "svg")).collect();
+    assert_eq!(figures.len(), 2 + 4 + 1 + 1 + 2, "{figures:?}");
+    let index = std::fs::read_to_string(here.join("report/index.html")).unwrap();
+    for figure in figures {
+        let data = std::fs::read_to_string(figure.with_extension("csv")).unwrap();
+        assert!(data.lines().count() > 2, "{}", figure.display());
+        let svg = std::fs::read_to_string(figure).unwrap();
+        assert!(!svg.contains("NaN") && !svg.contains("inf") && svg.ends_with("</svg>\n"), "{}", figure.display());
+        let name = figure.file_stem().unwrap().to_string_lossy();
+        assert!(index.contains(&format!("href=\"{name}.csv\"")), "{name}");
+    }
+    let png = nalm(here, &["report", "batch-noise-bound", "--png"]);
+    match png.status.success() {
+        true => assert!(std::fs::read(here.join("report/batch-noise-bound.png")).unwrap().starts_with(b"\x89PNG")),
+        false => assert!(String::from_utf8_lossy(&png.stderr).contains("font")),
+    }
+}
+
+#[test]
+fn options_from_the_command_line_make_other_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    run_smoke(here, &["--seeds", "1", "--set", "learning_rate=0.01"]);
+    assert!(rows(here, "results").lines().all(|line| line.contains("\"learning_rate\":0.01")));
+    let wrong = nalm(here, &["run", "single-module", "--set", "learning_rat=1"]);
+    assert!(String::from_utf8_lossy(&wrong.stderr).contains("did you mean 'learning_rate'"));
+}

@@ -35,6 +35,8 @@ pub struct Config {
     pub reinit: Option<Reinit>,
     /// Noise on the gradient.
     pub gradient_noise: Option<GradientNoise>,
+    /// Parameters to start from instead of random ones; all other streams stay as they are.
+    pub start: Option<Vec<f64>>,
     /// The instruction set; results do not depend on it.
     pub path: Path,
 }
@@ -77,6 +79,7 @@ impl Config {
             clip: recipes.iter().filter_map(|r| r.clip).reduce(f64::min),
             reinit: recipes.iter().find_map(|r| r.reinit),
             gradient_noise: None,
+            start: None,
             path: Path::best(),
         }
     }
@@ -117,6 +120,15 @@ impl Config {
         if let Some(GradientNoise { eta, gamma }) = self.gradient_noise {
             Error::check(eta >= 0.0 && eta.is_finite(), "eta of the gradient noise", eta, "finite and at least 0")?;
             Error::check(gamma >= 0.0 && gamma.is_finite(), "gamma of the gradient noise", gamma, "at least 0")?;
+        }
+        if let Some(start) = &self.start {
+            if start.len() != network.param_len() {
+                let what = "parameters to start from".to_string();
+                return Err(Error::Shape { what, got: start.len(), want: network.param_len() });
+            }
+            for &w in start {
+                Error::check(w.is_finite(), "parameter to start from", w, "finite")?;
+            }
         }
         if let Some(reinit) = self.reinit {
             Error::check(reinit.every > 0, "steps between two reinitialisation checks", 0.0, "at least 1")?;

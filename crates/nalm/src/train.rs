@@ -106,6 +106,9 @@ impl<'a, R: Real> Run<'a, R> {
             // The published code initialised twice: in the constructor and again in the script.
             network.init(&mut params, &mut init);
         }
+        if let Some(start) = &config.start {
+            params.iter_mut().zip(start).for_each(|(p, &w)| *p = R::of(w));
+        }
         // Reserved in advance, so that the loop does not allocate; more than this is no run of fixed length.
         let rows = (config.steps / config.log_every).saturating_add(1).min(MOST_ROWS) as usize;
         Ok(Self {

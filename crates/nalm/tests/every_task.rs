@@ -3,7 +3,7 @@
 use nalm::batch::{Batch, Layout, from_lanes};
 use nalm::module::{Dispatch, Pass};
 use nalm::rng::Stream;
-use nalm::task::{self, Arithmetic, PAPER_RANGES, SingleModule, Task};
+use nalm::task::{self, Arithmetic, Augmented, Normalised, PAPER_RANGES, SingleModule, Task};
 use nalm::{Distribution, Nau, Network, Nmu, Operation, Range};
 
 const STREAMS: [Stream; 2] = [Stream::Fast, Stream::Reference];
@@ -213,4 +213,37 @@ fn impossible_tasks_are_refused_with_the_value() {
     }
     assert!(SingleModule::mul(2.0, 1.0, 2.0, 6.0).unwrap_err().to_string().contains('1'));
     assert!(task::find::<f32>("single").err().unwrap().to_string().contains("single-module"));
+}
+
+/// The exact network has no error on a task that was augmented or normalised: products stay products.
+#[test]
+fn augmented_and_normalised_tasks_keep_their_solution() {
+    let train = "U[-2,-1)".parse::<Range>().unwrap();
+    for spec in task::list::<f32>() {
+        let plain = published(&spec, "U[-2,-1)", "U[-6,-2)");
+        let augmented = Augmented::new(published(&spec, "U[-2,-1)", "U[-6,-2)"), "U[1,5)".parse().unwrap()).unwrap();
+        let normalised = Normalised::new(published(&spec, "U[-2,-1)", "U[-6,-2)"), &train).unwrap();
+        for (name, task) in [("augmented", &augmented as &dyn Task<f32>), ("normalised", &normalised)] {
+            for (stream, part) in STREAMS.iter().flat_map(|s| [Part::Train, Part::Validation].map(|p| (*s, p))) {
+                let (changed, before) = (draw(task, stream, 3, part, 130), draw(&*plain, stream, 3, part, 130));
+                let moved = name == "normalised" || part == Part::Train;
+                assert_eq!(changed.x != before.x, moved, "{} {name} {stream} {part:?}", spec.name);
+                let factors = plain.open(stream, 3).unwrap().product().unwrap();
+                let (x, t) = (from_lanes(&changed.x, changed.at), from_lanes(&changed.t, changed.at));
+                for (x, t) in x.chunks_exact(task.shape().inputs).zip(t) {
+                    let [a, b] = factors.clone().map(|slice| x[slice].iter().map(|&x| f64::from(x)).sum::<f64>());
+                    assert!((f64::from(t) / (a * b) - 1.0).abs() < 1e-5, "{} {name}: {t} {}", spec.name, a * b);
+                }
+            }
+        }
+        let batch = draw(&normalised, Stream::Fast, 0, Part::Train, 20_000);
+        let numbers = from_lanes(&batch.x, batch.at);
+        let square = numbers.iter().map(|x| f64::from(x * x)).sum::<f64>() / numbers.len() as f64;
+        assert!((square - 1.0).abs() < 0.01, "{square}");
+        let ratio = normalised.thresholds().simulated / plain.thresholds().simulated;
+        assert!((ratio - (7.0f64 / 3.0).powi(-2)).abs() < 1e-12, "{ratio}");
+    }
+    let sum = SingleModule::new(Operation::Add, 2, train.clone(), train.clone()).unwrap();
+    assert!(Augmented::<f32>::new(Box::new(sum.clone()), train.clone()).is_err());
+    assert!(Normalised::<f32>::new(Box::new(sum), &train).unwrap_err().to_string().contains("mul"));
 }

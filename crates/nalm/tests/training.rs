@@ -288,3 +288,33 @@ fn a_published_config_takes_the_recipe_of_each_layer() {
     assert_eq!(config.penalties[0].schedule, Schedule::Ramp { start: 5, end: 6 });
     assert_eq!(config.penalties[1], Module::<f32>::recipe(&Npu::new(2, 1).unwrap()).penalty);
 }
+
+/// A run that starts from given weights meets the same data; starting from a run's own initial weights changes nothing.
+#[test]
+fn training_can_start_from_given_weights() {
+    let task = SingleModule::mul(-2.0, -1.0, -6.0, -2.0).unwrap();
+    let network = Network::<f32>::single(Snmu::new(2, 1).unwrap());
+    struct First(Vec<f32>);
+    impl Observer<f32> for First {
+        fn logged(&mut self, row: &nalm::Row, params: &[f32]) -> ControlFlow<()> {
+            if row.step == 0 {
+                self.0 = params.to_vec();
+            }
+            ControlFlow::Continue(())
+        }
+    }
+    for stream in [Stream::Fast, Stream::Reference] {
+        let config = Config::published(&network).steps(500).stream(stream);
+        let mut first = First(Vec::new());
+        let plain = train(&network, &task, 3, &config, &mut first).unwrap();
+        let start = Some(first.0.iter().map(|&w| f64::from(w)).collect());
+        let again = train(&network, &task, 3, &Config { start, ..config.clone() }, &mut ()).unwrap();
+        assert_eq!(again, plain);
+        let gold = Config { start: Some(vec![1.0, 1.0]), ..config.clone() };
+        assert_eq!(train(&network, &task, 3, &gold, &mut ()).unwrap().params, [1.0, 1.0]);
+        for bad in [vec![1.0], vec![1.0, f64::NAN]] {
+            let config = Config { start: Some(bad), ..config.clone() };
+            assert!(train(&network, &task, 3, &config, &mut ()).unwrap_err().to_string().contains("start from"));
+        }
+    }
+}

@@ -11,6 +11,7 @@ pub(crate) mod run;
 pub(crate) mod stats;
 pub(crate) mod store;
 pub(crate) mod train;
+pub(crate) mod verify;
 
 use anyhow::Result;
 use serde::Serialize;

@@ -1,66 +1,96 @@
 //! `nalm report`, `nalm status` and `nalm export`: what the store holds, in three forms.
 
-use crate::cli::{Export, Report, Status};
+use crate::cli::{Export, Output, Report, Status};
 use crate::row::Row;
 use crate::store;
 use crate::suite::{self, Experiment, Overrides};
 use anyhow::{Context, Result, bail};
+use serde_json::json;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 
 pub(crate) fn run(arguments: &Report) -> Result<()> {
-    let overrides = Overrides { preset: arguments.preset.clone(), seeds: arguments.seeds, ..Overrides::default() };
-    let experiments: Vec<Experiment> =
-        arguments.experiments.iter().map(|name| suite::load(name, &overrides)).collect::<Result<_>>()?;
-    write(&experiments, &arguments.store, &arguments.out)
+    let overrides = Overrides {
+        preset: arguments.preset.clone(),
+        seeds: arguments.seeds,
+        stream: arguments.stream.map(|stream| stream.to_string()),
+        ..Overrides::default()
+    };
+    write(&suite::load_all(&arguments.experiments, &overrides)?, &arguments.store, &arguments.output)
 }
 
-pub(crate) fn write(experiments: &[Experiment], store: &Path, out: &Path) -> Result<()> {
-    let contents = store::read(store)?;
-    let (mut agree, mut compared) = (0, 0);
-    let mut stdout = std::io::stdout().lock();
+pub(crate) fn write(experiments: &[Experiment], store: &Path, output: &Output) -> Result<()> {
+    let (contents, out) = (store::read(store)?, &output.out);
+    let mut all = Vec::new();
     for experiment in experiments {
-        let found = crate::report::write(experiment, &contents.rows, out)?;
-        (agree, compared) = (agree + found.agree, compared + found.compared);
-        let page = out.join(format!("{}.html", experiment.name));
-        writeln!(
-            stdout,
-            "{}: {} of {} published values agree; {}",
-            experiment.name,
-            found.agree,
-            found.compared,
-            page.display()
-        )?;
+        let found = crate::report::write(experiment, &contents, out)?;
+        if output.png {
+            found.figures.iter().try_for_each(|name| crate::figure::png::write(out, name))?;
+        }
+        if let Some(readme) = &output.readme {
+            crate::readme::splice(readme, &experiment.name, &found, out)?;
+        }
+        all.push(found);
     }
-    if experiments.len() > 1 {
-        writeln!(stdout, "{agree} of {compared} published values agree")?;
+    if output.json {
+        let list = experiments.iter().zip(&all).map(|(e, f)| {
+            json!({"experiment": e.name, "preset": e.preset,
+            "rows": f.rows, "runs": e.runs.len(), "agree": f.agree, "compared": f.compared, "figures": f.figures})
+        });
+        super::print_json(&list.collect::<Vec<_>>())?;
+    } else {
+        let mut stdout = std::io::stdout().lock();
+        for (e, found) in experiments.iter().zip(&all) {
+            let page = out.join(format!("{}.html", e.name));
+            let (agree, compared, page) = (found.agree, found.compared, page.display());
+            writeln!(stdout, "{}: {agree} of {compared} published values agree; {page}", e.name)?;
+        }
+        if all.len() > 1 {
+            let (agree, compared) = all.iter().fold((0, 0), |(a, c), f| (a + f.agree, c + f.compared));
+            let page = out.join("index.html");
+            writeln!(stdout, "{agree} of {compared} published values agree; {}", page.display())?;
+        }
+    }
+    if all.len() > 1 {
+        crate::report::write_index(all, out)?;
     }
     Ok(())
 }
 
 pub(crate) fn status(arguments: &Status) -> Result<()> {
     let contents = store::read(&arguments.store)?;
-    let mut out = std::io::stdout().lock();
-    writeln!(
-        out,
-        "{}: {} runs in {} segments, {} torn lines, {} duplicates, {} conflicts",
-        arguments.store.display(),
-        contents.rows.len(),
-        contents.segments,
-        contents.torn,
-        contents.duplicates,
-        contents.conflicts.len()
-    )?;
-    for (name, preset) in
-        suite::names().iter().flat_map(|name| ["smoke", "quick", "paper"].map(|preset| (*name, preset)))
-    {
-        let experiment = suite::load(name, &Overrides { preset: Some(preset.into()), ..Overrides::default() })?;
+    let mut progress = Vec::new();
+    for (name, preset) in suite::names().iter().flat_map(|name| suite::PRESETS.map(|preset| (*name, preset))) {
+        let experiment = suite::load(name, &Overrides::preset(preset))?;
         let done = experiment.runs.iter().filter(|run| contents.rows.contains_key(&run.id())).count();
-        writeln!(out, "{name:20} {preset:6} {done:>6} of {:>6} done", experiment.runs.len())?;
+        progress.push((name, preset, done, experiment.runs.len()));
     }
-    for id in &contents.conflicts {
-        writeln!(out, "conflict: run {id} is there twice with different results")?;
+    if arguments.json {
+        let experiments: Vec<_> = progress
+            .iter()
+            .map(|(name, preset, done, runs)| json!({"experiment": name, "preset": preset, "done": done, "runs": runs}))
+            .collect();
+        super::print_json(&json!({"rows": contents.rows.len(), "segments": contents.segments, "torn": contents.torn,
+            "duplicates": contents.duplicates, "conflicts": contents.conflicts, "experiments": experiments}))?;
+    } else {
+        let mut out = std::io::stdout().lock();
+        writeln!(
+            out,
+            "{}: {} runs in {} segments, {} torn lines, {} duplicates, {} conflicts",
+            arguments.store.display(),
+            contents.rows.len(),
+            contents.segments,
+            contents.torn,
+            contents.duplicates,
+            contents.conflicts.len()
+        )?;
+        for (name, preset, done, runs) in progress.iter().filter(|(.., runs)| *runs > 0) {
+            writeln!(out, "{name:20} {preset:6} {done:>6} of {runs:>6} done")?;
+        }
+        for id in &contents.conflicts {
+            writeln!(out, "conflict: run {id} is there twice with different results")?;
+        }
     }
     if !contents.conflicts.is_empty() {
         bail!("the store holds {} conflicts; equal runs must have equal results", contents.conflicts.len());
@@ -72,8 +102,8 @@ pub(crate) fn export(arguments: &Export) -> Result<()> {
     let contents = store::read(&arguments.store)?;
     let mut experiments: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for name in suite::names() {
-        for preset in ["smoke", "quick", "paper"] {
-            let experiment = suite::load(name, &Overrides { preset: Some(preset.into()), ..Overrides::default() })?;
+        for preset in suite::PRESETS {
+            let experiment = suite::load(name, &Overrides::preset(preset))?;
             for run in &experiment.runs {
                 let names = experiments.entry(run.id()).or_default();
                 if !names.contains(&name) {

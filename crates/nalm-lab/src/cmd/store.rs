@@ -13,6 +13,7 @@ pub(crate) fn run(arguments: &Store) -> Result<()> {
         StoreAction::Check { store } => check(store),
         StoreAction::Merge { stores, into } => merge(stores, into),
         StoreAction::Compact { store } => compact(store),
+        StoreAction::Pack { stores, into } => pack(stores, into),
     }
 }
 
@@ -56,6 +57,20 @@ fn merge(stores: &[PathBuf], into: &Path) -> Result<()> {
         }
     }
     check(into)
+}
+
+/// Rows that the target holds come along, so a record grows by packing more into it.
+fn pack(stores: &[PathBuf], into: &Path) -> Result<()> {
+    let mut contents = if into.join("seg").is_dir() { store::read(into)? } else { Contents::default() };
+    for store in stores {
+        ensure!(store.join("seg").is_dir(), "{} is no store: it has no folder seg", store.display());
+        contents.read(store)?;
+    }
+    ensure!(contents.conflicts.is_empty(), "there are conflicts; equal runs must have equal results");
+    ensure!(!contents.rows.is_empty(), "there are no rows to pack");
+    let path = store::pack(&contents, into)?;
+    eprintln!("{} rows in {}", contents.rows.len(), path.display());
+    Ok(())
 }
 
 fn compact(path: &Path) -> Result<()> {

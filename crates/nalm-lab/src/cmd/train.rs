@@ -1,6 +1,7 @@
 //! `nalm train`: one run.
 
 use crate::cli::Train;
+use crate::formula;
 use crate::row::Row;
 use crate::runspec::{Built, RunSpec, Settings, published_test_range};
 use anyhow::{Context, Result};
@@ -16,7 +17,7 @@ pub(crate) fn run(arguments: &Train) -> Result<()> {
         write_curve(&outcome, path).with_context(|| format!("cannot write the curve to {}", path.display()))?;
     }
     if arguments.json {
-        return super::print_json(&Row::new(&spec, &outcome));
+        return super::print_json(&Row::new(&spec, &outcome, None));
     }
     let mut out = std::io::stdout().lock();
     let verdict = outcome.flat.unwrap_or(outcome.simulated);
@@ -30,6 +31,9 @@ pub(crate) fn run(arguments: &Train) -> Result<()> {
     }
     if let Status::Diverged { step } = outcome.status {
         writeln!(out, "diverged at      {step}")?;
+    }
+    for line in formula::read(&network, &outcome.params).unwrap_or_default() {
+        writeln!(out, "formula          {line}")?;
     }
     for (k, layer) in network.layers().iter().enumerate() {
         let params = network.layer_params(&outcome.params, k);
@@ -66,6 +70,7 @@ fn spec(arguments: &Train) -> Result<RunSpec> {
         seed: arguments.seed,
         stream: arguments.stream.to_string(),
         steps: arguments.steps.unwrap_or(steps),
+        curve: None,
         numerics: nalm::NUMERICS,
     })
 }

@@ -1,16 +1,24 @@
 //! The figure of the papers: success rate, solved-at and sparsity error over the training ranges, with interval bars.
 
-use super::{COLOURS, escape};
+use super::svg::{Anchor, Axis, Svg, colour, text_width};
+use super::{Figure, number};
 use crate::stats::Estimate;
-use crate::summary::Cell;
-use std::fmt::Write;
+use crate::suite::Experiment;
+use crate::summary::{Cell, Results};
 
-const WIDTH: f64 = 900.0;
-const LEFT: f64 = 70.0;
-const RIGHT: f64 = 20.0;
-const PANEL: f64 = 170.0;
-const GAP: f64 = 40.0;
-const TOP: f64 = 28.0;
+const WIDTH: f64 = 860.0;
+const LEFT: f64 = 60.0;
+const RIGHT: f64 = 12.0;
+const PANEL: f64 = 160.0;
+const GAP: f64 = 38.0;
+const TOP: f64 = 30.0;
+
+/// How success rates are drawn.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Style {
+    Points,
+    Bars,
+}
 
 /// One of the three panels.
 struct Facet {
@@ -22,119 +30,114 @@ struct Facet {
 const FACETS: [Facet; 3] = [
     Facet { title: "Success rate", value: |cell| cell.success, logarithmic: false },
     Facet { title: "Solved at step", value: |cell| cell.solved_at, logarithmic: true },
-    Facet { title: "Sparsity error", value: |cell| cell.sparsity, logarithmic: true },
+    Facet { title: "Sparsity error (1e-16 stands for 0)", value: |cell| cell.sparsity, logarithmic: true },
 ];
 
-/// Draws the cells of an experiment.
-pub(crate) fn draw(title: &str, models: &[String], ranges: &[String], cells: &[Cell]) -> String {
-    let rows_of_legend = models.len().div_ceil(4) as f64;
-    let bottom = TOP + 3.0 * PANEL + 2.0 * GAP + 64.0;
-    let height = bottom + 20.0 * rows_of_legend + 12.0;
-    let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" font-family=\"sans-serif\" font-size=\"12\">\n\
-         <title>{}</title>\n<rect width=\"{WIDTH}\" height=\"{height}\" fill=\"white\"/>\n",
-        escape(title)
-    );
+/// One figure for each section that has cells.
+pub(super) fn draw(experiment: &Experiment, results: &Results<'_>, style: Style) -> Vec<Figure> {
+    let mut figures = Vec::new();
+    for (k, section) in experiment.sections.iter().enumerate() {
+        let cells: Vec<&Cell> = results.cells.iter().filter(|cell| cell.section == k).collect();
+        if cells.is_empty() {
+            continue;
+        }
+        let title = match section.name.as_str() {
+            "" => experiment.title.clone(),
+            name => format!("{}: {name}", experiment.title),
+        };
+        let words = section.name.to_lowercase();
+        let words: Vec<&str> = words.split(|c: char| !c.is_ascii_alphanumeric()).filter(|w| !w.is_empty()).collect();
+        let suffix = if words.is_empty() { "-facets".into() } else { format!("-{}", words.join("-")) };
+        let svg = section_figure(&title, experiment, &section.ranges, &cells, style);
+        figures.push(Figure { suffix, caption: title, svg, data: data(&cells) });
+    }
+    figures
+}
+
+fn data(cells: &[&Cell]) -> Vec<Vec<String>> {
+    let kinds =
+        ["success", "solved_at", "sparsity_error", "validation_error", "test_error", "best_step", "simulated_success"];
+    let columns = kinds.iter().flat_map(|kind| ["mean", "lower", "upper"].map(|part| format!("{kind}_{part}")));
+    let mut data = vec![["model", "range", "n", "solved"].map(String::from).into_iter().chain(columns).collect()];
+    for c in cells {
+        let estimates = [c.success, c.solved_at, c.sparsity, c.validation_error, c.test_error, c.best_step];
+        let all = estimates.into_iter().chain([c.simulated.unwrap_or(Estimate::NONE)]);
+        let numbers = all.flat_map(|e| [e.mean, e.lower, e.upper]).map(number);
+        let head = [c.label.clone(), c.range.clone(), c.n.to_string(), c.solved.to_string()];
+        data.push(head.into_iter().chain(numbers).collect());
+    }
+    data
+}
+
+fn section_figure(title: &str, experiment: &Experiment, ranges: &[String], cells: &[&Cell], style: Style) -> String {
+    let mut models: Vec<usize> = cells.iter().map(|cell| cell.model).collect();
+    models.dedup();
+    let mut svg = Svg::new(title, WIDTH);
+    let slot = (WIDTH - LEFT - RIGHT) / ranges.len() as f64;
     for (k, facet) in FACETS.iter().enumerate() {
-        panel(&mut svg, facet, TOP + k as f64 * (PANEL + GAP), models, ranges, cells);
+        let style = if k == 0 { style } else { Style::Points };
+        panel(&mut svg, facet, TOP + k as f64 * (PANEL + GAP), slot, &models, ranges, cells, style);
     }
-    let slot = (WIDTH - LEFT - RIGHT) / ranges.len() as f64;
+    let floor = TOP + 3.0 * PANEL + 2.0 * GAP;
+    // Long names that would touch their neighbours take turns on two lines.
+    let crowded = ranges.iter().any(|range| text_width(range) + 6.0 > slot);
     for (k, range) in ranges.iter().enumerate() {
-        let (x, y) = (LEFT + (k as f64 + 0.5) * slot, TOP + 3.0 * PANEL + 2.0 * GAP + 18.0);
-        put(&mut svg, &format!("<text x=\"{x:.1}\" y=\"{y}\" text-anchor=\"middle\">{}</text>", escape(range)));
+        let down = if crowded && k % 2 == 1 { 14.0 } else { 0.0 };
+        svg.text(LEFT + (k as f64 + 0.5) * slot, floor + 17.0 + down, Anchor::Middle, range);
     }
-    let y = TOP + 3.0 * PANEL + 2.0 * GAP + 38.0;
-    put(
-        &mut svg,
-        &format!(
-            "<text x=\"{}\" y=\"{y}\" text-anchor=\"middle\">Training range</text>",
-            LEFT + (WIDTH - LEFT - RIGHT) / 2.0
-        ),
-    );
-    for (k, model) in models.iter().enumerate() {
-        let (x, y) = (LEFT + (k % 4) as f64 * 205.0, bottom + 20.0 * (k / 4) as f64);
-        put(
-            &mut svg,
-            &format!("<circle cx=\"{x}\" cy=\"{}\" r=\"4\" fill=\"{}\"/>", y - 4.0, COLOURS[k % COLOURS.len()]),
-        );
-        put(&mut svg, &format!("<text x=\"{}\" y=\"{y}\">{}</text>", x + 10.0, escape(model)));
-    }
-    svg.push_str("</svg>\n");
-    svg
+    let below = floor + if crowded { 14.0 } else { 0.0 };
+    svg.text(LEFT + (WIDTH - LEFT - RIGHT) / 2.0, below + 35.0, Anchor::Middle, "Training range");
+    let names: Vec<(usize, &str)> = models.iter().map(|&m| (m, experiment.models[m].as_str())).collect();
+    let end = svg.legend(&names, LEFT, below + 60.0);
+    svg.finish(end + 12.0)
 }
 
-fn put(svg: &mut String, line: &str) {
-    writeln!(svg, "{line}").expect("a string takes everything");
-}
-
-fn panel(svg: &mut String, facet: &Facet, top: f64, models: &[String], ranges: &[String], cells: &[Cell]) {
-    let values: Vec<f64> = cells
-        .iter()
-        .flat_map(|cell| {
-            let e = (facet.value)(cell);
-            [e.mean, e.lower, e.upper]
-        })
-        .flatten()
-        .filter(|v| !facet.logarithmic || *v > 0.0)
-        .collect();
-    let (low, high) = bounds(facet, &values);
-    let scale = |v: f64| {
-        let (v, low, high) =
-            if facet.logarithmic { (v.max(1e-300).log10(), low.log10(), high.log10()) } else { (v, low, high) };
-        top + PANEL - ((v - low) / (high - low)).clamp(0.0, 1.0) * PANEL
+fn panel(
+    svg: &mut Svg,
+    facet: &Facet,
+    top: f64,
+    slot: f64,
+    models: &[usize],
+    ranges: &[String],
+    cells: &[&Cell],
+    style: Style,
+) {
+    let values = cells.iter().flat_map(|cell| {
+        let e = (facet.value)(cell);
+        [e.mean, e.lower, e.upper].into_iter().flatten()
+    });
+    let y = match facet.logarithmic {
+        true => Axis::logarithmic(values, top + PANEL, top),
+        false => Axis::linear(0.0, 1.0, top + PANEL, top),
     };
-    put(svg, &format!("<text x=\"{LEFT}\" y=\"{}\" font-weight=\"bold\">{}</text>", top - 10.0, facet.title));
-    for tick in ticks(facet, low, high) {
-        let y = scale(tick);
-        let text = if facet.logarithmic { format!("{tick:.0e}") } else { format!("{tick:.2}") };
-        put(svg, &format!("<path d=\"M{LEFT} {y:.1}H{}\" stroke=\"#dddddd\"/>", WIDTH - RIGHT));
-        put(svg, &format!("<text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{text}</text>", LEFT - 6.0, y + 4.0));
+    svg.bold(LEFT, top - 10.0, facet.title);
+    for (tick, text) in y.ticks() {
+        svg.stroke(&format!("M{LEFT} {:.1}H{}", y.at(tick), WIDTH - RIGHT), "#dddddd", 1.0);
+        svg.text(LEFT - 6.0, y.at(tick) + 4.0, Anchor::End, &text);
     }
-    let slot = (WIDTH - LEFT - RIGHT) / ranges.len() as f64;
+    for k in 1..ranges.len() {
+        svg.stroke(&format!("M{:.1} {top}v{PANEL}", LEFT + k as f64 * slot), "#eeeeee", 1.0);
+    }
+    let width = 0.84 * slot / models.len() as f64;
     for cell in cells {
-        let Some(range) = ranges.iter().position(|r| *r == cell.range) else { continue };
+        let (Some(range), Some(place)) =
+            (ranges.iter().position(|r| *r == cell.range), models.iter().position(|m| *m == cell.model))
+        else {
+            continue;
+        };
         let estimate = (facet.value)(cell);
         let Some(mean) = estimate.mean else { continue };
-        let x = LEFT + slot * (range as f64 + 0.1 + 0.8 * (cell.model as f64 + 0.5) / models.len() as f64);
-        let colour = COLOURS[cell.model % COLOURS.len()];
-        if let (Some(lower), Some(upper)) = (estimate.lower, estimate.upper) {
-            let (a, b) = (scale(lower), scale(upper));
-            put(svg, &format!("<path d=\"M{x:.1} {a:.1}V{b:.1}\" stroke=\"{colour}\" stroke-width=\"1.5\"/>"));
-        }
+        let x = LEFT + slot * (range as f64 + 0.08) + (place as f64 + 0.5) * width;
         let hint = format!("{}, {}: {mean:.4} (n = {})", cell.label, cell.range, cell.n);
-        put(
-            svg,
-            &format!(
-                "<circle cx=\"{x:.1}\" cy=\"{:.1}\" r=\"3\" fill=\"{colour}\"><title>{}</title></circle>",
-                scale(mean),
-                escape(&hint)
-            ),
-        );
+        if style == Style::Bars {
+            let (low, high, half) = (y.at(0.0), y.at(mean), 0.42 * width);
+            let d = format!("M{:.1} {low:.1}V{high:.1}h{:.1}V{low:.1}Z", x - half, 2.0 * half);
+            svg.fill_lightly(&d, colour(cell.model));
+        }
+        if let (Some(lower), Some(upper)) = (estimate.lower, estimate.upper) {
+            svg.stroke(&format!("M{x:.1} {:.1}V{:.1}", y.at(lower), y.at(upper)), colour(cell.model), 1.5);
+        }
+        svg.mark(cell.model, x, y.at(mean), &hint);
     }
-    put(
-        svg,
-        &format!("<path d=\"M{LEFT} {top}V{}H{}\" fill=\"none\" stroke=\"#333333\"/>", top + PANEL, WIDTH - RIGHT),
-    );
-}
-
-fn bounds(facet: &Facet, values: &[f64]) -> (f64, f64) {
-    if !facet.logarithmic {
-        return (0.0, 1.0);
-    }
-    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
-    let high = values.iter().copied().fold(0.0, f64::max);
-    if !low.is_finite() || high <= 0.0 {
-        return (1.0, 10.0);
-    }
-    let (low, high) = (10f64.powf(low.log10().floor()), 10f64.powf(high.log10().ceil()));
-    (low, if high > low { high } else { low * 10.0 })
-}
-
-fn ticks(facet: &Facet, low: f64, high: f64) -> Vec<f64> {
-    if !facet.logarithmic {
-        return vec![0.0, 0.25, 0.5, 0.75, 1.0];
-    }
-    let (a, b) = (low.log10().round() as i32, high.log10().round() as i32);
-    let every = ((b - a) / 5).max(1) as usize;
-    (a..=b).step_by(every).map(|e| 10f64.powi(e)).collect()
+    svg.stroke(&format!("M{LEFT} {top}v{PANEL}H{}", WIDTH - RIGHT), "#333333", 1.0);
 }

@@ -1,14 +1,19 @@
 //! Means: Student's t interval (Student 1908).
 
-use super::moments;
 use super::root::{bisect, expand};
 use super::special::incomplete_beta;
+use super::{Estimate, moments, normal_fallback};
 
 /// The 97.5 % point of Student's t distribution with `df` degrees of freedom.
 pub(crate) fn t_975(df: f64) -> f64 {
     let above = |t: f64| 0.5 * incomplete_beta(0.5 * df, 0.5, df / (df + t * t)) - 0.025;
     let high = expand(2.0, |t| 2.0 * t, |t| above(t) < 0.0);
     bisect(0.0, high, above)
+}
+
+/// The mean and its interval; one value has no interval, none has no mean.
+pub(crate) fn interval(x: &[f64]) -> Estimate {
+    normal_fallback(x, f64::NEG_INFINITY, f64::INFINITY)
 }
 
 /// The mean of at least two values and half of its 95 % interval.

@@ -75,6 +75,8 @@ pub enum Purpose {
     Noise,
     /// Simulated thresholds.
     Threshold,
+    /// Noise on inputs and targets.
+    Augment,
 }
 
 impl Purpose {
@@ -87,6 +89,7 @@ impl Purpose {
             Purpose::Init => "init",
             Purpose::Noise => "noise",
             Purpose::Threshold => "threshold",
+            Purpose::Augment => "augment",
         }
     }
 }

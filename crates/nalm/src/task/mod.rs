@@ -1,11 +1,15 @@
 //! The problems that modules are judged by, one file each, and the list of them.
 
 mod arithmetic;
+mod augmented;
+mod normalised;
 mod single_module;
 mod subsets;
 pub mod threshold;
 
 pub use arithmetic::Arithmetic;
+pub use augmented::Augmented;
+pub use normalised::Normalised;
 pub use single_module::SingleModule;
 pub use threshold::Thresholds;
 
@@ -46,6 +50,11 @@ pub trait Samples<R: Real>: Send {
 
     /// The two slices of the inputs that matter, where the task has such.
     fn subsets(&self) -> Option<[Range<usize>; 2]> {
+        None
+    }
+
+    /// The two slices whose sums are the factors, where the target is a product.
+    fn product(&self) -> Option<[Range<usize>; 2]> {
         None
     }
 }

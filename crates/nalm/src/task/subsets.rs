@@ -139,8 +139,13 @@ impl<R: Real> Samples<R> for FastSamples<R> {
         self.test.fill(&mut rng, &mut batch.x, batch.at.lanes());
         exact_targets(&self.subsets, self.operation, batch);
     }
+
     fn subsets(&self) -> Option<[ops::Range<usize>; 2]> {
         Some([self.subsets.a.clone(), self.subsets.b.clone()])
+    }
+
+    fn product(&self) -> Option<[ops::Range<usize>; 2]> {
+        Samples::<R>::subsets(self).filter(|_| self.operation == Operation::Mul)
     }
 }
 
@@ -281,7 +286,12 @@ impl<R: Real> Samples<R> for ReferenceSamples {
     fn test(&mut self, batch: &mut Batch<R>) {
         self.draw(Some(TEST_SEED), batch);
     }
+
     fn subsets(&self) -> Option<[ops::Range<usize>; 2]> {
         Some([self.subsets.a.clone(), self.subsets.b.clone()])
+    }
+
+    fn product(&self) -> Option<[ops::Range<usize>; 2]> {
+        Samples::<R>::subsets(self).filter(|_| self.operation == Operation::Mul)
     }
 }

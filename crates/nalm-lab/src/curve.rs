@@ -1,0 +1,80 @@
+//! What a run looked like on its way: errors and weights, at steps that thin out as it goes on.
+
+use nalm::{Network, Observer};
+use serde::{Deserialize, Serialize};
+use std::ops::ControlFlow;
+
+/// More weights than this are not followed.
+const MOST_WEIGHTS: usize = 8;
+
+/// The learning curve of a run, and the way of its last layer's weights.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+pub(crate) struct Curve {
+    pub(crate) errors: Vec<Point>,
+    /// Updates done, and the weights after them.
+    pub(crate) weights: Vec<(u64, Vec<Option<f32>>)>,
+}
+
+/// Errors of the weights after `step` updates.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+pub(crate) struct Point {
+    pub(crate) step: u64,
+    pub(crate) validation: Option<f64>,
+    pub(crate) test: Option<f64>,
+    pub(crate) sparsity: Option<f64>,
+}
+
+/// Follows a run.
+#[derive(Default)]
+pub(crate) struct Recorder {
+    curve: Curve,
+    next_error: u64,
+    next_weights: u64,
+}
+
+/// About fifty a decade from the hundredth step on.
+fn after(step: u64) -> u64 {
+    step + (step / 20).max(1)
+}
+
+impl Recorder {
+    /// The curve, with the weights of the last layer only.
+    pub(crate) fn finish(mut self, network: &Network<f32>) -> Curve {
+        let layers = network.layers().len();
+        let own = network.layers()[layers - 1].param_len();
+        if own > MOST_WEIGHTS {
+            self.curve.weights.clear();
+        }
+        for (_, weights) in &mut self.curve.weights {
+            weights.drain(..weights.len() - own);
+        }
+        self.curve
+    }
+
+    fn weights(&mut self, updates: u64, params: &[f32]) {
+        if updates >= self.next_weights {
+            self.next_weights = after(updates);
+            self.curve.weights.push((updates, params.iter().map(|w| w.is_finite().then_some(*w)).collect()));
+        }
+    }
+}
+
+impl Observer<f32> for Recorder {
+    fn logged(&mut self, row: &nalm::Row, params: &[f32]) -> ControlFlow<()> {
+        if row.step == 0 {
+            self.weights(0, params);
+        }
+        if row.step >= self.next_error {
+            self.next_error = after(row.step);
+            let finite = |x: f64| x.is_finite().then_some(x);
+            let [validation, test, sparsity] = [row.validation, row.test, row.sparsity].map(finite);
+            self.curve.errors.push(Point { step: row.step, validation, test, sparsity });
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn stepped(&mut self, step: u64, _: f32, _: f32, params: &[f32]) -> ControlFlow<()> {
+        self.weights(step + 1, params);
+        ControlFlow::Continue(())
+    }
+}

@@ -1,0 +1,93 @@
+//! Lines of equal height over a grid, by marching squares.
+
+use std::fmt::Write;
+
+/// Heights on a grid: `at(i, j)` is column i, row j.
+pub(super) struct Grid {
+    pub(super) columns: usize,
+    pub(super) rows: usize,
+    heights: Vec<f64>,
+}
+
+impl Grid {
+    /// Evaluates `f` at columns x columns of evenly spaced numbers.
+    pub(super) fn new(columns: usize, rows: usize, x: (f64, f64), y: (f64, f64), f: impl Fn(f64, f64) -> f64) -> Self {
+        let along = |(low, high): (f64, f64), k: usize, n: usize| low + (high - low) * k as f64 / (n - 1) as f64;
+        let place = |k: usize| f(along(x, k % columns, columns), along(y, k / columns, rows));
+        Self { columns, rows, heights: (0..columns * rows).map(place).collect() }
+    }
+
+    pub(super) fn at(&self, i: usize, j: usize) -> f64 {
+        self.heights[j * self.columns + i]
+    }
+
+    pub(super) fn range(&self) -> (f64, f64) {
+        self.heights.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(*v), b.max(*v)))
+    }
+
+    /// Grid points that are lower than all of their neighbours, the edges included; a plateau counts once, by its first point.
+    pub(super) fn minima(&self) -> Vec<(usize, usize)> {
+        let mut found = Vec::new();
+        for j in 0..self.rows {
+            for i in 0..self.columns {
+                let near = |k: usize, most: usize| k.saturating_sub(1)..=(k + 1).min(most - 1);
+                let lower = near(j, self.rows).all(|b| {
+                    near(i, self.columns).all(|a| {
+                        let before = (b, a) < (j, i);
+                        (a, b) == (i, j)
+                            || if before { self.at(a, b) > self.at(i, j) } else { self.at(a, b) >= self.at(i, j) }
+                    })
+                });
+                if lower {
+                    found.push((i, j));
+                }
+            }
+        }
+        found
+    }
+
+    /// The path of one level; `place` maps grid coordinates to the drawing.
+    pub(super) fn contour(&self, level: f64, place: impl Fn(f64, f64) -> (f64, f64)) -> String {
+        let mut d = String::new();
+        for j in 0..self.rows - 1 {
+            for i in 0..self.columns - 1 {
+                let corners = [(i, j), (i + 1, j), (i + 1, j + 1), (i, j + 1)];
+                let mut crossings = Vec::with_capacity(4);
+                for k in 0..4 {
+                    let ((a, b), (c, e)) = (corners[k], corners[(k + 1) % 4]);
+                    let (u, v) = (self.at(a, b) - level, self.at(c, e) - level);
+                    if (u < 0.0) != (v < 0.0) {
+                        let t = u / (u - v);
+                        let mix = |p: usize, q: usize| p as f64 + t * (q as f64 - p as f64);
+                        crossings.push(place(mix(a, c), mix(b, e)));
+                    }
+                }
+                for pair in crossings.chunks_exact(2) {
+                    let ((x1, y1), (x2, y2)) = (pair[0], pair[1]);
+                    write!(d, "M{x1:.1} {y1:.1}L{x2:.1} {y2:.1}").expect("a string takes everything");
+                }
+            }
+        }
+        d
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn minima_of_two_bowls_and_a_slope() {
+        let bowls = Grid::new(21, 11, (-1.0, 1.0), (0.0, 1.0), |x, y| (x * x - 0.25).powi(2) + (y - 0.5).powi(2));
+        assert_eq!(bowls.minima(), [(5, 5), (15, 5)]);
+        let slope = Grid::new(5, 5, (0.0, 1.0), (0.0, 1.0), |x, y| x + 2.0 * y);
+        assert_eq!(slope.minima(), [(0, 0)]);
+    }
+
+    #[test]
+    fn a_contour_lies_where_the_height_is() {
+        let grid = Grid::new(11, 11, (0.0, 10.0), (0.0, 10.0), |x, _| x);
+        let d = grid.contour(2.5, |x, y| (x, y));
+        assert!(d.starts_with("M2.5 0.0L2.5 1.0") && d.matches('M').count() == 10, "{d}");
+    }
+}

@@ -1,0 +1,68 @@
+//! Batch noise is U[1, 1 + 1/s], s the standard deviation of the unit's input: its upper end over s, each range marked.
+
+use super::svg::{Anchor, Axis, Svg};
+use super::{Figure, record};
+use nalm::Distribution;
+use nalm::task::PAPER_RANGES;
+
+/// The standard deviation of a uniform range.
+fn deviation(range: &str) -> Option<f64> {
+    let range = range.parse::<Distribution>().ok()?;
+    match range.as_range()?.intervals() {
+        [interval] => Some(interval.width() / 12f64.sqrt()),
+        _ => None,
+    }
+}
+
+/// The upper end of the batch noise for inputs from a range.
+pub(crate) fn bound(range: &str) -> Option<f64> {
+    deviation(range).map(|s| 1.0 + 1.0 / s)
+}
+
+pub(super) fn draw() -> Figure {
+    let caption = "The upper end of the batch noise, 1 + 1/s, over the standard deviation s of the input";
+    let (x, y) = (
+        Axis::logarithmic([0.011, 9.0].into_iter(), 70.0, 700.0),
+        Axis::logarithmic([1.0, 99.0].into_iter(), 330.0, 30.0),
+    );
+    let mut svg = Svg::new(caption, 720.0);
+    let at = |s: f64| (x.at(s), y.at(1.0 + 1.0 / s));
+    let line: Vec<(f64, f64)> = (0..=120).map(|k| at(0.01 * 10f64.powf(k as f64 / 40.0))).collect();
+    svg.polyline(&line, "#333333", 1.5);
+    let mut data = vec![record(&[&"range", &"standard_deviation", &"upper_end"])];
+    // Ranges of equal width share a point, and so a label.
+    let mut marks: Vec<(f64, Vec<&str>)> = Vec::new();
+    for (range, _) in PAPER_RANGES {
+        let Some(s) = deviation(range) else { continue };
+        data.push(record(&[&range, &s, &(1.0 + 1.0 / s)]));
+        match marks.iter_mut().find(|(known, _)| (known / s - 1.0).abs() < 1e-9) {
+            Some((_, ranges)) => ranges.push(range),
+            None => marks.push((s, vec![range])),
+        }
+    }
+    for (k, (s, ranges)) in marks.iter().enumerate() {
+        let (px, py) = at(*s);
+        svg.mark(k, px, py, &ranges.join(" "));
+        let label = format!("{:.3}: {}", 1.0 + 1.0 / s, ranges.join("  "));
+        // The last ones would leave the frame on the right.
+        match px < 450.0 {
+            true => svg.text(px + 10.0, py - 8.0, Anchor::Start, &label),
+            false => svg.text(px - 6.0, py + 15.0, Anchor::End, &label),
+        }
+    }
+    svg.frame(&x, &y, "standard deviation of the input", "upper end of the noise");
+    Figure { suffix: "-noise-bound".into(), caption: caption.into(), svg: svg.finish(376.0), data }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_of_the_published_ranges() {
+        for (range, want) in [("U[0.1,0.2)", 35.641), ("U[1,2)", 4.4641), ("U[10,20)", 1.34641), ("U[-2,2)", 1.86603)] {
+            assert!((bound(range).unwrap() - want).abs() < 1e-3, "{range}");
+        }
+        assert_eq!(bound("U[-6,-2)∪U[2,6)"), None);
+    }
+}

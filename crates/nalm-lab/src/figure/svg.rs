@@ -1,0 +1,236 @@
+//! Marks, axes and legends as SVG text.
+
+use std::fmt::{Display, Write};
+
+/// Okabe and Ito's colours, which colour-blind readers can tell apart, and darker ones of the same hues for more groups.
+pub(super) const COLOURS: [&str; 12] = [
+    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#7f7f7f", "#8c4f00", "#004d78",
+    "#006647", "#8a3f6b",
+];
+
+/// The colour of a group.
+pub(super) fn colour(k: usize) -> &'static str {
+    COLOURS[k % COLOURS.len()]
+}
+
+/// Text that may stand in XML.
+pub(crate) fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+/// How wide a text is drawn, about: sans-serif at 12 units.
+pub(super) fn text_width(text: &str) -> f64 {
+    6.7 * text.chars().count() as f64
+}
+
+/// A drawing under way. Lengths are in its own units, of which text is 12 high.
+pub(super) struct Svg {
+    body: String,
+    title: String,
+    width: f64,
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+impl Svg {
+    pub(super) fn new(title: &str, width: f64) -> Self {
+        Self { body: String::new(), title: title.into(), width }
+    }
+
+    /// Adds markup.
+    pub(super) fn put(&mut self, line: impl Display) {
+        writeln!(self.body, "{line}").expect("a string takes everything");
+    }
+
+    pub(super) fn text(&mut self, x: f64, y: f64, anchor: Anchor, text: &str) {
+        self.styled_text(x, y, anchor, "", text);
+    }
+
+    pub(super) fn bold(&mut self, x: f64, y: f64, text: &str) {
+        self.styled_text(x, y, Anchor::Start, " font-weight=\"bold\"", text);
+    }
+
+    pub(super) fn styled_text(&mut self, x: f64, y: f64, anchor: Anchor, style: &str, text: &str) {
+        let anchor = match anchor {
+            Anchor::Start => "start",
+            Anchor::Middle => "middle",
+            Anchor::End => "end",
+        };
+        self.put(format!("<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\"{style}>{}</text>", escape(text)));
+    }
+
+    /// A path without filling.
+    pub(super) fn stroke(&mut self, d: &str, colour: &str, width: f64) {
+        self.put(format!("<path d=\"{d}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\"/>"));
+    }
+
+    /// A path without outline.
+    pub(super) fn fill(&mut self, d: &str, colour: &str) {
+        self.put(format!("<path d=\"{d}\" fill=\"{colour}\"/>"));
+    }
+
+    /// A path without outline, through which what lies below shows.
+    pub(super) fn fill_lightly(&mut self, d: &str, colour: &str) {
+        self.put(format!("<path d=\"{d}\" fill=\"{colour}\" fill-opacity=\"0.45\"/>"));
+    }
+
+    /// A polyline through points.
+    pub(super) fn polyline(&mut self, points: &[(f64, f64)], colour: &str, width: f64) {
+        if points.len() > 1 {
+            self.stroke(&polyline(points), colour, width);
+        }
+    }
+
+    /// A mark of a group: the shape changes with every colour, so that neither carries the meaning alone.
+    pub(super) fn mark(&mut self, k: usize, x: f64, y: f64, hint: &str) {
+        let d = match (k + k / COLOURS.len()) % 4 {
+            0 => format!("M{:.1} {y:.1}a3 3 0 1 0 6 0a3 3 0 1 0 -6 0Z", x - 3.0),
+            1 => format!("M{:.1} {:.1}h5.4v5.4h-5.4Z", x - 2.7, y - 2.7),
+            2 => format!("M{x:.1} {:.1}l3.4 6h-6.8Z", y - 3.6),
+            _ => format!("M{x:.1} {:.1}l3.6 3.6l-3.6 3.6l-3.6 -3.6Z", y - 3.6),
+        };
+        self.put(format!("<path d=\"{d}\" fill=\"{}\"><title>{}</title></path>", colour(k), escape(hint)));
+    }
+
+    /// A cross.
+    pub(super) fn cross(&mut self, x: f64, y: f64, size: f64, colour: &str) {
+        let s = size;
+        let d = format!("M{:.1} {:.1}l{} {}m0 -{}l-{} {}", x - s, y - s, 2.0 * s, 2.0 * s, 2.0 * s, 2.0 * s, 2.0 * s);
+        self.stroke(&d, colour, 2.0);
+    }
+
+    /// Axes with ticks and labels around the rectangle that two axes span.
+    pub(super) fn frame(&mut self, x: &Axis, y: &Axis, x_label: &str, y_label: &str) {
+        for (value, text) in x.ticks() {
+            let at = x.at(value);
+            self.stroke(&format!("M{at:.1} {:.1}v4", y.start), "#333333", 1.0);
+            self.text(at, y.start + 17.0, Anchor::Middle, &text);
+        }
+        for (value, text) in y.ticks() {
+            let at = y.at(value);
+            self.stroke(&format!("M{:.1} {at:.1}h-4", x.start), "#333333", 1.0);
+            self.text(x.start - 7.0, at + 4.0, Anchor::End, &text);
+        }
+        let d = format!("M{:.1} {:.1}V{:.1}H{:.1}V{:.1}Z", x.start, y.start, y.end, x.end, y.start);
+        self.stroke(&d, "#333333", 1.0);
+        self.text(0.5 * (x.start + x.end), y.start + 34.0, Anchor::Middle, x_label);
+        let (at_x, at_y) = (x.start - 44.0, 0.5 * (y.start + y.end));
+        let turned = format!(" transform=\"rotate(-90 {at_x:.1} {at_y:.1})\"");
+        self.styled_text(at_x, at_y, Anchor::Middle, &turned, y_label);
+    }
+
+    /// Names with their marks, in as many lines as they need; returns where the lines end.
+    pub(super) fn legend(&mut self, entries: &[(usize, &str)], left: f64, top: f64) -> f64 {
+        let (mut x, mut y) = (left, top);
+        for (k, name) in entries {
+            let width = 16.0 + text_width(name) + 18.0;
+            if x > left && x + width > self.width - 8.0 {
+                (x, y) = (left, y + 20.0);
+            }
+            self.mark(*k, x + 4.0, y - 4.0, name);
+            self.text(x + 14.0, y, Anchor::Start, name);
+            x += width;
+        }
+        y
+    }
+
+    /// The whole document.
+    pub(super) fn finish(self, height: f64) -> String {
+        let Self { body, title, width } = self;
+        format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" \
+             font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\" font-size=\"12\">\n<title>{}</title>\n\
+             <rect width=\"{width:.0}\" height=\"{height:.0}\" fill=\"white\"/>\n{body}</svg>\n",
+            escape(&title)
+        )
+    }
+}
+
+/// The path through points.
+pub(super) fn polyline(points: &[(f64, f64)]) -> String {
+    let mut d = String::new();
+    for (k, (x, y)) in points.iter().enumerate() {
+        write!(d, "{}{x:.1} {y:.1}", if k == 0 { "M" } else { "L" }).expect("a string takes everything");
+    }
+    d
+}
+
+/// From numbers to places.
+#[derive(Clone, Copy)]
+pub(super) struct Axis {
+    low: f64,
+    high: f64,
+    logarithmic: bool,
+    pub(super) start: f64,
+    pub(super) end: f64,
+}
+
+impl Axis {
+    pub(super) fn linear(low: f64, high: f64, start: f64, end: f64) -> Self {
+        Self { low, high, logarithmic: false, start, end }
+    }
+
+    /// Whole powers of ten around the positive ones of these values.
+    pub(super) fn logarithmic(values: impl Iterator<Item = f64>, start: f64, end: f64) -> Self {
+        let (low, high) = values
+            .filter(|v| *v > 0.0 && v.is_finite())
+            .fold((f64::INFINITY, 0.0f64), |(low, high), v| (low.min(v), high.max(v)));
+        let (low, high) = if low.is_finite() { (low, high) } else { (1.0, 10.0) };
+        let low = 10f64.powf(low.log10().floor());
+        let high = 10f64.powf(high.log10().ceil()).max(10.0 * low);
+        Self { low, high, logarithmic: true, start, end }
+    }
+
+    /// Where a number is; outside ones are at the edge.
+    pub(super) fn at(&self, v: f64) -> f64 {
+        let (v, low, high) = match self.logarithmic {
+            true => (v.max(1e-300).log10(), self.low.log10(), self.high.log10()),
+            false => (v, self.low, self.high),
+        };
+        self.start + ((v - low) / (high - low)).clamp(0.0, 1.0) * (self.end - self.start)
+    }
+
+    /// Numbers worth marking, with their texts.
+    pub(super) fn ticks(&self) -> Vec<(f64, String)> {
+        if self.logarithmic {
+            let (a, b) = (self.low.log10().round() as i32, self.high.log10().round() as i32);
+            let every = ((b - a + 4) / 5).max(1) as usize;
+            return (a..=b).step_by(every).map(|e| (10f64.powi(e), format!("1e{e}"))).collect();
+        }
+        let rough = (self.high - self.low) / 7.0;
+        let power = 10f64.powf(rough.log10().floor());
+        let step = [1.0, 2.0, 5.0, 10.0].map(|f| f * power).into_iter().find(|s| *s >= 0.999 * rough);
+        let step = step.unwrap_or(rough);
+        let digits = (0..6).find(|d| ((step * 10f64.powi(*d)).round() - step * 10f64.powi(*d)).abs() < 1e-6);
+        let first = (self.low / step - 1e-9).ceil() as i64;
+        let last = (self.high / step + 1e-9).floor() as i64;
+        (first..=last)
+            .map(|k| (k as f64 * step, format!("{:.*}", digits.unwrap_or(2) as usize, k as f64 * step + 0.0)))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_round_and_inside() {
+        let text = |axis: Axis| axis.ticks().into_iter().map(|(_, text)| text).collect::<Vec<_>>().join(" ");
+        assert_eq!(text(Axis::linear(0.0, 1.0, 0.0, 1.0)), "0.0 0.2 0.4 0.6 0.8 1.0");
+        assert_eq!(text(Axis::linear(-6.0, 6.0, 0.0, 1.0)), "-6 -4 -2 0 2 4 6");
+        assert_eq!(text(Axis::logarithmic([3.0, 2e4].into_iter(), 0.0, 1.0)), "1e0 1e1 1e2 1e3 1e4 1e5");
+        assert_eq!(text(Axis::logarithmic([f64::NAN, 0.0].into_iter(), 0.0, 1.0)), "1e0 1e1");
+    }
+
+    #[test]
+    fn places_stay_within_the_axis() {
+        let axis = Axis::linear(0.0, 2.0, 100.0, 0.0);
+        assert_eq!([-1.0, 0.0, 1.0, 9.0].map(|v| axis.at(v)), [100.0, 100.0, 50.0, 0.0]);
+    }
+}

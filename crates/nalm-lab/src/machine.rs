@@ -1,0 +1,24 @@
+//! What the laboratory runs on, as far as it is told.
+
+use std::fs;
+
+/// Processor, number of cores and operating system.
+pub(crate) fn describe() -> String {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let processor = fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| {
+        let line = text.lines().find(|line| line.starts_with("model name"))?;
+        Some(line.split_once(':')?.1.trim().to_string())
+    });
+    let processor = processor.unwrap_or_else(|| std::env::consts::ARCH.into());
+    format!("{processor}, {cores} cores, {}", std::env::consts::OS)
+}
+
+/// Processor time of this process, all threads together, where the system tells it.
+pub(crate) fn cpu_seconds() -> Option<f64> {
+    let text = fs::read_to_string("/proc/self/stat").ok()?;
+    // The name of the program may hold spaces; what follows its bracket does not.
+    let mut fields = text.rsplit_once(')')?.1.split_whitespace().skip(11);
+    let ticks: u64 = fields.next()?.parse::<u64>().ok()? + fields.next()?.parse::<u64>().ok()?;
+    // The kernel reports in hundredths of a second whatever its own clock.
+    Some(ticks as f64 / 100.0)
+}

@@ -1,0 +1,91 @@
+//! A page as blocks, and the two forms it is written in.
+
+use crate::figure::escape;
+use std::fmt::Write;
+
+/// A part of a page.
+pub(crate) enum Block {
+    Title(String),
+    Heading(String),
+    Text(String),
+    Code(String),
+    Figure {
+        /// The name of its files, without extension.
+        file: String,
+        caption: String,
+        svg: String,
+    },
+    Table {
+        head: Vec<String>,
+        rows: Vec<Vec<String>>,
+    },
+    List(Vec<String>),
+}
+
+/// Links beneath every HTML figure stay within the folder of the page.
+pub(crate) fn html(title: &str, blocks: &[Block]) -> String {
+    let mut body = String::new();
+    let mut put = |line: String| writeln!(body, "{line}").expect("a string takes everything");
+    for block in blocks {
+        match block {
+            Block::Title(text) => put(format!("<h1>{}</h1>", escape(text))),
+            Block::Heading(text) => put(format!("<h2>{}</h2>", escape(text))),
+            Block::Text(text) => text.split("\n\n").for_each(|part| put(format!("<p>{}</p>", escape(part.trim())))),
+            Block::Code(text) => put(format!("<pre><code>{}</code></pre>", escape(text))),
+            Block::Figure { file, caption, svg } => put(format!(
+                "<figure>\n{svg}<figcaption>{} <a href=\"{file}.csv\">data</a> <a href=\"{file}.svg\">figure</a></figcaption></figure>",
+                escape(caption)
+            )),
+            Block::Table { head, rows } => {
+                let cells = |tag: &str, row: &[String]| {
+                    row.iter().map(|cell| format!("<{tag}>{}</{tag}>", escape(cell))).collect::<String>()
+                };
+                put(format!("<div class=\"wide\"><table>\n<tr>{}</tr>", cells("th", head)));
+                rows.iter().for_each(|row| put(format!("<tr>{}</tr>", cells("td", row))));
+                put("</table></div>".into());
+            }
+            Block::List(items) => {
+                put("<ul>".into());
+                items.iter().for_each(|item| put(format!("<li>{}</li>", escape(item))));
+                put("</ul>".into());
+            }
+        }
+    }
+    format!(
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\n\
+         <title>{}</title>\n<style>body{{font-family:sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;line-height:1.45}}\
+         h1{{margin-top:2.5rem}}figure{{margin:0 0 1.5rem;overflow-x:auto}}svg{{display:block;max-width:56rem;min-width:36rem;width:100%;\
+         height:auto}}figcaption{{font-size:.9rem;color:#333}}.wide{{overflow-x:auto}}table{{border-collapse:collapse;font-size:.9rem}}\
+         td,th{{border-bottom:1px solid #ddd;padding:.25rem .6rem;text-align:left;white-space:nowrap}}pre{{background:#f3f3f3;\
+         padding:.5rem .7rem;overflow-x:auto}}li{{overflow-wrap:anywhere}}</style></head>\n<body>\n{body}</body></html>\n",
+        escape(title)
+    )
+}
+
+/// The same in Markdown, with figures as links.
+pub(crate) fn markdown(blocks: &[Block]) -> String {
+    let mut text = String::new();
+    let mut put = |line: String| writeln!(text, "{line}").expect("a string takes everything");
+    for (k, block) in blocks.iter().enumerate() {
+        if k > 0 {
+            put(String::new());
+        }
+        match block {
+            Block::Title(title) => put(format!("# {title}")),
+            Block::Heading(title) => put(format!("## {title}")),
+            Block::Text(text) => put(text.clone()),
+            Block::Code(text) => put(format!("```\n{text}\n```")),
+            Block::Figure { file, caption, .. } => {
+                put(format!("![{caption}]({file}.svg)\n\n{caption} ([data]({file}.csv))"));
+            }
+            Block::Table { head, rows } => {
+                let line = |row: &[String]| format!("| {} |", row.join(" | "));
+                put(line(head));
+                put(format!("|{}", "---|".repeat(head.len())));
+                rows.iter().for_each(|row| put(line(row)));
+            }
+            Block::List(items) => items.iter().for_each(|item| put(format!("* {item}"))),
+        }
+    }
+    text
+}

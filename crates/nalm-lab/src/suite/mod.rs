@@ -1,0 +1,380 @@
+//! Experiments are data: a TOML file as written, and the same thing checked and complete.
+
+mod claim;
+mod written;
+
+pub(crate) use claim::{Claim, Expectation};
+
+use crate::figure::Kind;
+use crate::runspec::{OPTION_NAMES, RunSpec, Settings, check_module, label, published_test_range};
+use anyhow::{Context, Result, anyhow, ensure};
+use nalm::task;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use toml::Spanned;
+use written::{Amount, Model, Written};
+
+/// An experiment, checked and complete.
+#[derive(Debug)]
+pub(crate) struct Experiment {
+    pub(crate) name: String,
+    pub(crate) title: String,
+    pub(crate) analysis: String,
+    pub(crate) preset: String,
+    pub(crate) figures: Vec<Kind>,
+    pub(crate) sections: Vec<Section>,
+    /// Labels of the models, in the order of the file.
+    pub(crate) models: Vec<String>,
+    pub(crate) runs: Vec<RunSpec>,
+    /// Section after section, model after model, range after range.
+    pub(crate) groups: Vec<Group>,
+    pub(crate) expectations: Vec<Expectation>,
+}
+
+/// A part of an experiment with one problem.
+#[derive(Clone, Debug)]
+pub(crate) struct Section {
+    /// Empty if the experiment has only one.
+    pub(crate) name: String,
+    pub(crate) ranges: Vec<String>,
+    /// Starting weights along each side of the unit square, where runs differ by these and not by seed.
+    pub(crate) grid: Option<usize>,
+}
+
+/// The runs of one model on one range: those that differ by seed only.
+#[derive(Clone, Debug)]
+pub(crate) struct Group {
+    pub(crate) section: usize,
+    pub(crate) model: usize,
+    pub(crate) range: String,
+    /// Places in [`Experiment::runs`].
+    pub(crate) runs: Range<usize>,
+}
+
+/// What the command line changes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Overrides {
+    pub(crate) preset: Option<String>,
+    pub(crate) seeds: Option<u64>,
+    pub(crate) steps: Option<u64>,
+    pub(crate) stream: Option<String>,
+    /// Options of every model, as TOML values.
+    pub(crate) set: Vec<(String, toml::Value)>,
+}
+
+impl Overrides {
+    /// A preset and nothing else.
+    pub(crate) fn preset(name: &str) -> Self {
+        Self { preset: Some(name.into()), ..Self::default() }
+    }
+}
+
+macro_rules! built_in {
+    ($($name:literal),* $(,)?) => {
+        [$(($name, include_str!(concat!("../../../../experiments/", $name, ".toml")))),*]
+    };
+}
+
+/// The experiments that come with the binary, so that it works wherever it is; in the order of the paper.
+const BUILT_IN: &[(&str, &str)] = &built_in![
+    "motivation",
+    "loss-landscape",
+    "single-module",
+    "single-module-snmu",
+    "stochastic-gates",
+    "gradient-noise",
+    "arithmetic",
+    "noise-sweep",
+    "stochastic-methods",
+    "batch-noise-bound",
+    "controls",
+];
+
+/// The presets that every experiment has.
+pub(crate) const PRESETS: [&str; 3] = ["smoke", "quick", "paper"];
+
+/// The names of the experiments that come with the binary.
+pub(crate) fn names() -> Vec<&'static str> {
+    BUILT_IN.iter().map(|(name, _)| *name).collect()
+}
+
+/// Loads the named experiments; `all` stands for every one that comes with the binary.
+pub(crate) fn load_all(names: &[String], overrides: &Overrides) -> Result<Vec<Experiment>> {
+    let all = names == ["all"];
+    let names = if all { self::names() } else { names.iter().map(String::as_str).collect() };
+    names.into_iter().map(|name| load(name, overrides)).collect()
+}
+
+/// Loads an experiment by its name, or from a file.
+pub(crate) fn load(name: &str, overrides: &Overrides) -> Result<Experiment> {
+    if let Some((name, text)) = BUILT_IN.iter().find(|(known, _)| *known == name) {
+        return check(name, &PathBuf::from(format!("experiments/{name}.toml")), text, overrides);
+    }
+    let path = Path::new(name);
+    if path.extension().is_none() && !path.exists() {
+        return Err(nalm::Error::unknown("experiment", name, &names()).into());
+    }
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read the experiment {name}"))?;
+    let stem = path.file_stem().map_or(name.into(), |stem| stem.to_string_lossy().into_owned());
+    check(&stem, path, &text, overrides)
+}
+
+/// A file being checked: where errors are, and what the command line wants.
+struct Checker<'a> {
+    file: String,
+    text: &'a str,
+    overrides: &'a Overrides,
+    preset: String,
+}
+
+fn check(name: &str, path: &Path, text: &str, overrides: &Overrides) -> Result<Experiment> {
+    let file = path.display().to_string();
+    let mut written: Written = toml::from_str(text).map_err(|error| anyhow!("{file}: {error}"))?;
+    let preset = overrides.preset.clone().unwrap_or_else(|| written.default_preset.clone());
+    let checker = Checker { file, text, overrides, preset };
+    checker.set(&mut written)?;
+    let figures = checker.figures(&written)?;
+    let models = written.model.iter().map(|m| m.label.clone().unwrap_or_else(|| label(m.module.get_ref()))).collect();
+    let mut experiment = Experiment {
+        name: name.into(),
+        title: written.title.clone(),
+        analysis: written.analysis.trim().into(),
+        preset: checker.preset.clone(),
+        figures,
+        sections: Vec::new(),
+        models,
+        runs: Vec::new(),
+        groups: Vec::new(),
+        expectations: Vec::new(),
+    };
+    checker.base(&written)?;
+    if written.section.is_empty() {
+        let only = written::Section {
+            name: String::new(),
+            task: None,
+            operation: None,
+            inputs: None,
+            models: None,
+            grid: None,
+            curve: false,
+            preset: Default::default(),
+        };
+        checker.section(&written, &only, &mut experiment)?;
+    }
+    for section in &written.section {
+        checker.section(&written, section, &mut experiment)?;
+    }
+    experiment.expectations = claim::check(&checker, &written, &experiment)?;
+    Ok(experiment)
+}
+
+impl Checker<'_> {
+    /// The place of something, for messages.
+    fn at<T>(&self, what: &Spanned<T>) -> String {
+        let line = self.text[..what.span().start.min(self.text.len())].matches('\n').count() + 1;
+        format!("{}, line {line}", self.file)
+    }
+
+    /// The place of a model's name among `models`.
+    fn model(&self, models: &[Model], name: &Spanned<String>) -> Result<usize> {
+        let names: Vec<&str> = models.iter().map(Model::name).collect();
+        let unknown = || nalm::Error::unknown("model", name.get_ref(), &names);
+        names.iter().position(|known| known == name.get_ref()).ok_or_else(unknown).with_context(|| self.at(name))
+    }
+
+    fn figures(&self, written: &Written) -> Result<Vec<Kind>> {
+        let Some(names) = &written.figures else { return Ok(vec![Kind::Facets]) };
+        names.iter().map(|name| name.get_ref().parse().with_context(|| self.at(name))).collect()
+    }
+
+    /// The experiment's own amount, under the command line's.
+    fn base(&self, written: &Written) -> Result<Amount> {
+        match written.preset.get(&self.preset) {
+            Some(amount) => Ok(amount.clone()),
+            None if written.model.is_empty() && PRESETS.contains(&self.preset.as_str()) => Ok(Amount::default()),
+            None => {
+                let known: Vec<&str> = match written.model.is_empty() {
+                    true => PRESETS.to_vec(),
+                    false => written.preset.keys().map(String::as_str).collect(),
+                };
+                Err(nalm::Error::unknown("preset", &self.preset, &known)).with_context(|| self.file.clone())
+            }
+        }
+    }
+
+    /// Puts options from the command line into every model.
+    fn set(&self, written: &mut Written) -> Result<()> {
+        for (key, value) in &self.overrides.set {
+            if !OPTION_NAMES.contains(&key.as_str()) {
+                return Err(nalm::Error::unknown("option", key, &OPTION_NAMES).into());
+            }
+            for model in &mut written.model {
+                let mut table = toml::Table::try_from(&model.options)?;
+                table.insert(key.clone(), value.clone());
+                let what = || format!("--set {key}={value}: not a value for {key}");
+                model.options = table.try_into::<Settings>().with_context(what)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn section(&self, written: &Written, section: &written::Section, into: &mut Experiment) -> Result<()> {
+        let file = &self.file;
+        let own = section.preset.get(&self.preset).cloned().unwrap_or_default();
+        let amount = own.or(self.base(written)?);
+        let Some(task_name) = section.task.as_ref().or(written.task.as_ref()) else {
+            ensure!(written.model.is_empty(), "{file} has no task");
+            return Ok(());
+        };
+        let task = task::find::<f32>(task_name.get_ref()).with_context(|| self.at(task_name))?;
+        let operation = section.operation.as_ref().or(written.operation.as_ref());
+        if let Some(operation) = operation {
+            operation.get_ref().parse::<nalm::Operation>().with_context(|| self.at(operation))?;
+        }
+        let ranges = self.ranges(&amount)?;
+        let (seeds, steps) = (self.overrides.seeds.or(amount.seeds), self.overrides.steps.or(amount.steps));
+        let what = || format!("{file}: preset {} has no", self.preset);
+        let seeds = if section.grid.is_some() { 1 } else { seeds.with_context(|| format!("{} seeds", what()))? };
+        let steps = steps.with_context(|| format!("{} steps", what()))?;
+        ensure!(seeds > 0, "{file}: preset {} has 0 seeds; give at least 1", self.preset);
+        if let Some(side) = section.grid {
+            ensure!((2..=200).contains(&side), "{file}: grid is {side}; give 2 to 200 starting weights a side");
+        }
+        let stream = self.overrides.stream.clone().or(amount.stream).unwrap_or_else(|| "fast".into());
+        stream.parse::<nalm::Stream>().with_context(|| file.clone())?;
+        let taking_part: Vec<usize> = match &section.models {
+            None => (0..written.model.len()).collect(),
+            Some(names) => names.iter().map(|name| self.model(&written.model, name)).collect::<Result<_>>()?,
+        };
+        ensure!(!taking_part.is_empty(), "{file} has no [[model]]");
+        let place = into.sections.len();
+        for index in taking_part {
+            let model = &written.model[index];
+            check_module(model.module.get_ref()).with_context(|| self.at(&model.module))?;
+            for range in &ranges {
+                let first = RunSpec {
+                    task: task.name.into(),
+                    operation: operation.map_or("mul", |operation| operation.get_ref()).into(),
+                    inputs: section.inputs.or(written.inputs).unwrap_or(task.inputs),
+                    range: range.clone(),
+                    test_range: published_test_range(range)?.into(),
+                    module: model.module.get_ref().clone(),
+                    options: model.options.clone(),
+                    seed: 0,
+                    stream: stream.clone(),
+                    steps: self.overrides.steps.or(model.steps.get(&self.preset).copied()).unwrap_or(steps),
+                    curve: section.curve.then_some(true),
+                    numerics: nalm::NUMERICS,
+                };
+                let start = into.runs.len();
+                match section.grid {
+                    None => into.runs.extend((0..seeds).map(|seed| RunSpec { seed, ..first.clone() })),
+                    Some(side) => into.runs.extend(starts(side).map(|weights| {
+                        let options = Settings { weights: Some(weights.to_vec()), ..first.options.clone() };
+                        RunSpec { options, ..first.clone() }
+                    })),
+                }
+                let runs = start..into.runs.len();
+                into.groups.push(Group { section: place, model: index, range: range.clone(), runs });
+            }
+            // Everything that can be wrong with a model shows when one of its runs is made ready.
+            if let Some(last) = into.runs.last() {
+                last.build().with_context(|| self.at(&model.module))?;
+            }
+        }
+        into.sections.push(Section { name: section.name.clone(), ranges, grid: section.grid });
+        Ok(())
+    }
+
+    fn ranges(&self, amount: &Amount) -> Result<Vec<String>> {
+        let Some(ranges) = &amount.ranges else { return Ok(paper_ranges()) };
+        for range in ranges {
+            range.get_ref().parse::<nalm::Distribution>().with_context(|| self.at(range))?;
+            published_test_range(range.get_ref()).with_context(|| self.at(range))?;
+        }
+        Ok(ranges.iter().map(|range| range.get_ref().clone()).collect())
+    }
+}
+
+/// The paper's training ranges.
+fn paper_ranges() -> Vec<String> {
+    task::PAPER_RANGES.iter().map(|(train, _)| train.to_string()).collect()
+}
+
+/// Starting weights on a grid over the unit square, at the centres of its cells.
+fn starts(side: usize) -> impl Iterator<Item = [f64; 2]> {
+    let at = move |k: usize| (k as f64 + 0.5) / side as f64;
+    (0..side * side).map(move |k| [at(k % side), at(k / side)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_built_in_experiment_and_preset_is_sound() {
+        for name in names() {
+            for preset in PRESETS {
+                let experiment = load(name, &Overrides::preset(preset));
+                let experiment = experiment.unwrap_or_else(|error| panic!("{name} {preset}: {error:#}"));
+                let mut ids: Vec<String> = experiment.runs.iter().map(RunSpec::id).collect();
+                ids.sort();
+                ids.dedup();
+                assert_eq!(ids.len(), experiment.runs.len(), "{name} {preset} runs something twice");
+                assert!(!experiment.title.is_empty() && !experiment.analysis.is_empty());
+                assert!(!experiment.figures.is_empty(), "{name}");
+                let grouped: usize = experiment.groups.iter().map(|group| group.runs.len()).sum();
+                assert_eq!(grouped, experiment.runs.len(), "{name} {preset}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_experiment_file_is_built_in() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
+        let mut files: Vec<String> = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned())
+            .collect();
+        let mut known = names();
+        files.sort();
+        known.sort_unstable();
+        assert_eq!(files, known);
+    }
+
+    #[test]
+    fn mistakes_are_named_with_file_line_and_nearest_name() {
+        let good = include_str!("../../../../experiments/single-module-snmu.toml");
+        for (from, to, hints) in [
+            ("module = \"snmu\"", "module = \"smnu\"", ["line", "did you mean 'snmu'"]),
+            ("task = \"single-module\"", "task = \"single-modul\"", ["line", "did you mean 'single-module'"]),
+            ("title =", "titel =", ["bad.toml", "titel"]),
+            ("title =", "figures = [\"facet\"]\ntitle =", ["line 2", "did you mean 'facets'"]),
+            ("title =", "operation = \"mull\"\ntitle =", ["line 2", "did you mean 'mul'"]),
+            ("\"U[-2,-1)\"", "\"U[-1,-2)\"", ["line", "above the lower bound"]),
+            ("default_preset = \"paper\"", "default_preset = \"papr\"", ["bad.toml", "did you mean 'paper'"]),
+            ("success = 1.0", "success = 1.0\nbelow = 1.0", ["line", "exactly one"]),
+            ("model = \"snmu\"", "model = \"snm\"", ["line", "did you mean 'snmu'"]),
+        ] {
+            assert!(good.contains(from), "{from}");
+            let overrides = match from {
+                "\"U[-2,-1)\"" => Overrides::preset("smoke"),
+                _ => Overrides::default(),
+            };
+            let error = check("bad", Path::new("bad.toml"), &good.replacen(from, to, 1), &overrides).unwrap_err();
+            let message = format!("{error:#}");
+            assert!(hints.iter().all(|hint| message.contains(hint)), "{message}");
+        }
+    }
+
+    #[test]
+    fn options_can_be_set_for_every_model() {
+        let set = |key: &str, value: toml::Value| Overrides { set: vec![(key.into(), value)], ..Overrides::default() };
+        let experiment = load("single-module", &set("learning_rate", 0.01.into())).unwrap();
+        assert!(experiment.runs.iter().all(|run| run.options.learning_rate == Some(0.01)));
+        let error = load("single-module", &set("learning_rat", 0.01.into())).unwrap_err();
+        assert!(error.to_string().contains("did you mean 'learning_rate'"), "{error}");
+        let error = load("single-module", &set("learning_rate", "fast".into())).unwrap_err();
+        assert!(error.to_string().contains("--set learning_rate"), "{error}");
+    }
+}
