@@ -200,7 +200,8 @@ pub(crate) struct Output {
     /// Write each figure as PNG, too.
     #[arg(long)]
     pub(crate) png: bool,
-    /// Put figure and table of each experiment between its markers in this file: <!-- nalm:NAME --> and <!-- /nalm:NAME -->.
+    /// Put figure and table of each experiment between its markers in this file: <!-- nalm:NAME --> and <!-- /nalm:NAME -->, or
+    /// one of them between <!-- nalm:NAME figure --> (table) and its end.
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "README.md")]
     pub(crate) readme: Option<PathBuf>,
     /// Print what was found as JSON.

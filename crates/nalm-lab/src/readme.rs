@@ -5,37 +5,56 @@ use crate::report::Found;
 use anyhow::{Context, Result, bail};
 use std::path::{Component, Path, PathBuf};
 
-/// Replaces what stands between `<!-- nalm:NAME -->` and `<!-- /nalm:NAME -->`.
+/// What may stand between markers.
+const PARTS: [(&str, bool, bool); 3] = [("", true, true), (" figure", true, false), (" table", false, true)];
+
+/// Replaces what stands between `<!-- nalm:NAME -->` and `<!-- /nalm:NAME -->`: the first figure and the published values. With
+/// `nalm:NAME figure` or `nalm:NAME table` it is one of the two.
 pub(crate) fn splice(file: &Path, name: &str, found: &Found, out: &Path) -> Result<()> {
     let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
-    let (open, close) = (format!("<!-- nalm:{name} -->"), format!("<!-- /nalm:{name} -->"));
-    let (Some(start), Some(end)) = (text.find(&open), text.find(&close)) else {
-        bail!("{} has no place for {name}; put the lines {open} and {close} where it belongs", file.display());
-    };
-    if end < start {
-        bail!("{}: {close} stands before {open}", file.display());
-    }
     let folder = link(file.parent().unwrap_or(Path::new("")), out);
+    let (mut new, mut places) = (text.clone(), 0);
+    for (part, figure, table) in PARTS {
+        let (open, close) = (format!("<!-- nalm:{name}{part} -->"), format!("<!-- /nalm:{name}{part} -->"));
+        match (new.find(&open), new.find(&close)) {
+            (Some(start), Some(end)) if start < end => {
+                let body = markdown(&blocks(found, &folder, figure, table));
+                new = format!("{}{open}\n{body}{}", &new[..start], &new[end..]);
+                places += 1;
+            }
+            (None, None) => {}
+            _ => bail!("{}: {open} and {close} must both be there, in this order", file.display()),
+        }
+    }
+    if places == 0 {
+        bail!(
+            "{} has no place for {name}; put the lines <!-- nalm:{name} --> and <!-- /nalm:{name} --> where it belongs",
+            file.display()
+        );
+    }
+    if new != text {
+        std::fs::write(file, new).with_context(|| format!("cannot write {}", file.display()))?;
+    }
+    Ok(())
+}
+
+/// The first figure of a report and its table of published values.
+fn blocks(found: &Found, folder: &str, figure: bool, table: bool) -> Vec<Block> {
     let mut blocks = Vec::new();
     for block in &found.blocks {
         match block {
-            Block::Figure { file, caption, .. } if blocks.is_empty() => blocks.push(Block::Figure {
+            Block::Figure { file, caption, .. } if figure && blocks.is_empty() => blocks.push(Block::Figure {
                 file: format!("{folder}{file}"),
                 caption: caption.clone(),
                 svg: String::new(),
             }),
-            Block::Table { head, rows } if head.iter().any(|column| column == "published") => {
+            Block::Table { head, rows } if table && head.iter().any(|column| column == "published") => {
                 blocks.push(Block::Table { head: head.clone(), rows: rows.clone() });
             }
             _ => {}
         }
     }
-    let body = markdown(&blocks);
-    let new = format!("{}{open}\n{body}{close}{}", &text[..start], &text[end + close.len()..]);
-    if new != text {
-        std::fs::write(file, new).with_context(|| format!("cannot write {}", file.display()))?;
-    }
-    Ok(())
+    blocks
 }
 
 /// The way from one folder to another as a link writes it, with a slash at its end.
