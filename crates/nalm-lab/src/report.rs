@@ -3,6 +3,7 @@
 use crate::figure;
 use crate::page::{self, Block};
 use crate::row::Row;
+use crate::stats::paired::{self, Judged};
 use crate::store::Contents;
 use crate::suite::Experiment;
 use crate::summary::{Cell, Comparison, Results, show};
@@ -51,6 +52,7 @@ pub(crate) fn write(experiment: &Experiment, contents: &Contents, folder: &Path)
             blocks.push(result_table(&cells));
         }
     }
+    blocks.extend(paired_tables(experiment, &results));
     let failed = failures(experiment, &results);
     if !failed.is_empty() {
         blocks.push(Block::Heading("Seeds that failed".into()));
@@ -162,6 +164,60 @@ fn result_table(cells: &[&Cell]) -> Block {
         row
     });
     Block::Table { head, rows: rows.collect() }
+}
+
+/// Every model against every baseline over common ranges and seeds, section by section.
+fn paired_tables(experiment: &Experiment, results: &Results<'_>) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let pairs_of = |section: usize, model: usize, baseline: usize| {
+        let groups = |of: usize| experiment.groups.iter().filter(move |g| g.section == section && g.model == of);
+        let mut pairs = Vec::new();
+        for group in groups(model) {
+            let Some(other) = groups(baseline).find(|other| other.range == group.range) else { continue };
+            let rows = results.rows[group.runs.clone()].iter().zip(&results.rows[other.runs.clone()]);
+            pairs.extend(rows.filter_map(|(a, b)| Some((judged((*a)?), judged((*b)?)))));
+        }
+        pairs
+    };
+    for (section, baseline) in
+        (0..experiment.sections.len()).flat_map(|s| experiment.baselines.iter().map(move |&b| (s, b)))
+    {
+        if experiment.sections[section].grid.is_some() {
+            continue;
+        }
+        let mut rows = Vec::new();
+        for model in (0..experiment.models.len()).filter(|&model| model != baseline) {
+            let pairs = pairs_of(section, model, baseline);
+            if pairs.is_empty() {
+                continue;
+            }
+            let p = paired::compare(&pairs);
+            rows.push(vec![
+                experiment.models[model].clone(),
+                p.pairs.to_string(),
+                p.only_a.to_string(),
+                p.only_b.to_string(),
+                format!("{:.2e}", p.mcnemar_p),
+                format!("{} of {}", p.a_first, p.both_solved),
+                format!("{} of {}", p.b_first, p.both_solved),
+                format!("{:.2e}", p.sign_test_p),
+            ]);
+        }
+        if !rows.is_empty() {
+            let (name, base) = (&experiment.sections[section].name, &experiment.models[baseline]);
+            let of = if name.is_empty() { String::new() } else { format!(": {name}") };
+            blocks.push(Block::Heading(format!("Seed by seed against {base}{of}")));
+            let only = format!("only {base} solves");
+            let first = format!("{base} first");
+            let head = ["model", "pairs", "only it solves", &only, "McNemar p", "it is first", &first, "sign test p"];
+            blocks.push(Block::Table { head: texts(&head), rows });
+        }
+    }
+    blocks
+}
+
+fn judged(row: &Row) -> Judged {
+    Judged { solved: row.is_solved(), solved_at: row.solved_step().map(|step| step as f64) }
 }
 
 /// Failed seeds by where they ended.

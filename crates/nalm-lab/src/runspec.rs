@@ -9,6 +9,8 @@ use nalm::{
 };
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Everything that affects the result of a run, and nothing else. Written as text, so that it reads the same for ever.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -128,10 +130,26 @@ pub(crate) fn check_module(name: &str) -> Result<(), nalm::Error> {
     if names.contains(&name) { Ok(()) } else { Err(nalm::Error::unknown("module", name, &names)) }
 }
 
+/// A task made before, or made now. Thousands of runs share a task, and some thresholds take a while to simulate.
+fn remember(
+    key: &[&dyn std::fmt::Display],
+    make: impl FnOnce() -> Result<Arc<dyn Task<f32>>>,
+) -> Result<Arc<dyn Task<f32>>> {
+    static TASKS: Mutex<BTreeMap<String, Arc<dyn Task<f32>>>> = Mutex::new(BTreeMap::new());
+    let key: String = key.iter().map(|part| format!("{part}\n")).collect();
+    let mut tasks = TASKS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(task) = tasks.get(&key) {
+        return Ok(Arc::clone(task));
+    }
+    let task = make()?;
+    tasks.insert(key, Arc::clone(&task));
+    Ok(task)
+}
+
 /// A run made ready.
 pub(crate) struct Built {
     pub(crate) network: Network<f32>,
-    pub(crate) task: Box<dyn Task<f32>>,
+    pub(crate) task: Arc<dyn Task<f32>>,
     pub(crate) config: Config,
 }
 
@@ -147,7 +165,9 @@ impl RunSpec {
         let task_spec = task::find::<f32>(&self.task)?;
         let (train_range, test_range) = (self.range.parse::<Distribution>()?, self.test_range.parse::<Distribution>()?);
         let normal = train_range.as_range().cloned();
-        let mut task = (task_spec.build)(self.operation.parse()?, self.inputs, train_range, test_range)?;
+        let mut task = remember(&[&self.task, &self.operation, &self.inputs, &self.range, &self.test_range], || {
+            Ok((task_spec.build)(self.operation.parse()?, self.inputs, train_range, test_range)?.into())
+        })?;
         let (settings, network) = (self.settings(), self.network()?);
         let mut config = Config::published(&network).steps(self.steps).stream(self.stream.parse()?);
         if self.task == "arithmetic" {
@@ -166,11 +186,11 @@ impl RunSpec {
         }
         config.start = settings.weights;
         if let Some(noise) = &settings.augment {
-            task = Box::new(Augmented::new(task, noise.parse()?)?);
+            task = Arc::new(Augmented::new(task, noise.parse()?)?);
         }
         if settings.normalise == Some(true) {
             let range = normal.with_context(|| format!("inputs from {} cannot be normalised", self.range))?;
-            task = Box::new(Normalised::new(task, &range)?);
+            task = Arc::new(Normalised::new(task, &range)?);
         }
         Ok(Built { network, task, config })
     }
@@ -251,7 +271,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     pub(crate) fn spec(module: &str) -> RunSpec {

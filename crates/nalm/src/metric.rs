@@ -79,6 +79,18 @@ impl<R> Outcome<R> {
         self.flat.unwrap_or(self.simulated).solved
     }
 
+    /// What the run would have amounted to if it had ended with step `steps`, after which its parameters were `params`. Settings
+    /// do not depend on the length of a run, so a shorter one is the beginning of a longer one. (Reinitialisations are not counted by
+    /// step, and stay those of the whole run.)
+    pub fn prefix(&self, steps: u64, params: Vec<R>, thresholds: Thresholds) -> Self {
+        let rows = self.rows.iter().copied().filter(|row| row.step <= steps).collect();
+        let status = match self.status {
+            Status::Diverged { step } | Status::Cancelled { step } if step <= steps => self.status,
+            _ => Status::Completed,
+        };
+        Self::judge(status, rows, thresholds, self.reinitialisations, params)
+    }
+
     pub(crate) fn judge(status: Status, rows: Vec<Row>, thresholds: Thresholds, reinits: u64, params: Vec<R>) -> Self {
         let best = best(&rows);
         Self {

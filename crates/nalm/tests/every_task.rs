@@ -5,6 +5,7 @@ use nalm::module::{Dispatch, Pass};
 use nalm::rng::Stream;
 use nalm::task::{self, Arithmetic, Augmented, Normalised, PAPER_RANGES, SingleModule, Task};
 use nalm::{Distribution, Nau, Network, Nmu, Operation, Range};
+use std::sync::Arc;
 
 const STREAMS: [Stream; 2] = [Stream::Fast, Stream::Reference];
 
@@ -221,8 +222,9 @@ fn augmented_and_normalised_tasks_keep_their_solution() {
     let train = "U[-2,-1)".parse::<Range>().unwrap();
     for spec in task::list::<f32>() {
         let plain = published(&spec, "U[-2,-1)", "U[-6,-2)");
-        let augmented = Augmented::new(published(&spec, "U[-2,-1)", "U[-6,-2)"), "U[1,5)".parse().unwrap()).unwrap();
-        let normalised = Normalised::new(published(&spec, "U[-2,-1)", "U[-6,-2)"), &train).unwrap();
+        let augmented =
+            Augmented::new(published(&spec, "U[-2,-1)", "U[-6,-2)").into(), "U[1,5)".parse().unwrap()).unwrap();
+        let normalised = Normalised::new(published(&spec, "U[-2,-1)", "U[-6,-2)").into(), &train).unwrap();
         for (name, task) in [("augmented", &augmented as &dyn Task<f32>), ("normalised", &normalised)] {
             for (stream, part) in STREAMS.iter().flat_map(|s| [Part::Train, Part::Validation].map(|p| (*s, p))) {
                 let (changed, before) = (draw(task, stream, 3, part, 130), draw(&*plain, stream, 3, part, 130));
@@ -244,6 +246,6 @@ fn augmented_and_normalised_tasks_keep_their_solution() {
         assert!((ratio - (7.0f64 / 3.0).powi(-2)).abs() < 1e-12, "{ratio}");
     }
     let sum = SingleModule::new(Operation::Add, 2, train.clone(), train.clone()).unwrap();
-    assert!(Augmented::<f32>::new(Box::new(sum.clone()), train.clone()).is_err());
-    assert!(Normalised::<f32>::new(Box::new(sum), &train).unwrap_err().to_string().contains("mul"));
+    assert!(Augmented::<f32>::new(Arc::new(sum.clone()), train.clone()).is_err());
+    assert!(Normalised::<f32>::new(Arc::new(sum), &train).unwrap_err().to_string().contains("mul"));
 }

@@ -318,3 +318,31 @@ fn training_can_start_from_given_weights() {
         }
     }
 }
+
+/// The beginning of a long run is the short run, whatever its outcome.
+#[test]
+fn a_prefix_is_the_shorter_run() {
+    struct At(u64, Vec<f32>);
+    impl Observer<f32> for At {
+        fn stepped(&mut self, step: u64, _: f32, _: f32, params: &[f32]) -> ControlFlow<()> {
+            if step == self.0 {
+                self.1 = params.to_vec();
+            }
+            ControlFlow::Continue(())
+        }
+    }
+    let task = SingleModule::mul(-2.0, -1.0, -6.0, -2.0).unwrap();
+    let snmu = Network::<f32>::single(Snmu::new(2, 1).unwrap());
+    let fast = Optimiser::adam(1e30);
+    for (seed, optimiser) in [(3, Optimiser::adam(1e-3)), (4, fast)] {
+        let config = |steps| Config { optimiser, ..Config::published(&snmu).steps(steps) };
+        for length in [0, 1_500, 2_000] {
+            let mut at = At(length, Vec::new());
+            let long = train(&snmu, &task, seed, &Config { clamp: false, ..config(3_000) }, &mut at).unwrap();
+            let short = train(&snmu, &task, seed, &Config { clamp: false, ..config(length) }, &mut ()).unwrap();
+            let params = if at.1.is_empty() { long.params.clone() } else { at.1 };
+            let prefix = long.prefix(length, params, task.thresholds());
+            assert_eq!(format!("{prefix:?}"), format!("{short:?}"), "{length} {optimiser:?}");
+        }
+    }
+}

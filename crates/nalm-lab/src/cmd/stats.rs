@@ -1,7 +1,8 @@
 //! `nalm stats`: intervals for anybody's table of runs.
 
 use crate::cli::Stats;
-use crate::stats::{Estimate, beta, gamma, paired, wilson};
+use crate::stats::paired::{self, Judged};
+use crate::stats::{Estimate, beta, gamma, wilson};
 use anyhow::{Context, Result, bail, ensure};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -193,31 +194,25 @@ fn compare(table: &Table, pair: &str, as_json: bool) -> Result<()> {
         Ok(map)
     };
     let (left, right) = (side(a.trim())?, side(b.trim())?);
-    let pairs: Vec<(&Run, &Run)> =
-        left.iter().filter_map(|(key, run)| right.get(key).map(|other| (*run, *other))).collect();
+    let judged = |run: &Run| Judged { solved: run.solved, solved_at: run.solved_at };
+    let pairs: Vec<(Judged, Judged)> =
+        left.iter().filter_map(|(key, run)| right.get(key).map(|other| (judged(run), judged(other)))).collect();
     ensure!(!pairs.is_empty(), "{a} and {b} have no seed in common");
-    let only_a = pairs.iter().filter(|(x, y)| x.solved && !y.solved).count();
-    let only_b = pairs.iter().filter(|(x, y)| !x.solved && y.solved).count();
-    let steps: Vec<(f64, f64)> =
-        pairs.iter().filter(|(x, y)| x.solved && y.solved).filter_map(|(x, y)| x.solved_at.zip(y.solved_at)).collect();
-    let faster_a = steps.iter().filter(|(x, y)| x < y).count();
-    let faster_b = steps.iter().filter(|(x, y)| y < x).count();
-    let success_p = paired::fair_coin(only_a, only_a + only_b);
-    let speed_p = paired::fair_coin(faster_a, faster_a + faster_b);
+    let p = paired::compare(&pairs);
     if as_json {
         return super::print_json(&json!({
-            "a": a.trim(), "b": b.trim(), "pairs": pairs.len(),
-            "success": {"only_a": only_a, "only_b": only_b, "mcnemar_p": success_p},
-            "solved_at": {"both_solved": steps.len(), "a_first": faster_a, "b_first": faster_b, "sign_test_p": speed_p},
+            "a": a.trim(), "b": b.trim(), "pairs": p.pairs,
+            "success": {"only_a": p.only_a, "only_b": p.only_b, "mcnemar_p": p.mcnemar_p},
+            "solved_at": {"both_solved": p.both_solved, "a_first": p.a_first, "b_first": p.b_first, "sign_test_p": p.sign_test_p},
         }));
     }
     let mut out = std::io::stdout().lock();
-    writeln!(out, "{} pairs of runs with the same seed", pairs.len())?;
-    writeln!(out, "success    only {a}: {only_a}, only {b}: {only_b}, McNemar p = {success_p:.4}")?;
+    writeln!(out, "{} pairs of runs with the same seed", p.pairs)?;
+    writeln!(out, "success    only {a}: {}, only {b}: {}, McNemar p = {:.4}", p.only_a, p.only_b, p.mcnemar_p)?;
     writeln!(
         out,
-        "solved at  {a} first: {faster_a}, {b} first: {faster_b} of {}, sign test p = {speed_p:.4}",
-        steps.len()
+        "solved at  {a} first: {}, {b} first: {} of {}, sign test p = {:.4}",
+        p.a_first, p.b_first, p.both_solved, p.sign_test_p
     )?;
     Ok(())
 }

@@ -1,7 +1,47 @@
 //! Two groups over common seeds: McNemar's test on success, and the sign test on solved-at.
 
+/// A run as a pair sees it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Judged {
+    pub(crate) solved: bool,
+    pub(crate) solved_at: Option<f64>,
+}
+
+/// Two groups over common seeds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Paired {
+    pub(crate) pairs: usize,
+    pub(crate) only_a: usize,
+    pub(crate) only_b: usize,
+    pub(crate) mcnemar_p: f64,
+    pub(crate) both_solved: usize,
+    pub(crate) a_first: usize,
+    pub(crate) b_first: usize,
+    pub(crate) sign_test_p: f64,
+}
+
+/// Compares runs that differ in their group alone.
+pub(crate) fn compare(pairs: &[(Judged, Judged)]) -> Paired {
+    let only_a = pairs.iter().filter(|(a, b)| a.solved && !b.solved).count();
+    let only_b = pairs.iter().filter(|(a, b)| !a.solved && b.solved).count();
+    let both = pairs.iter().filter(|(a, b)| a.solved && b.solved);
+    let steps: Vec<(f64, f64)> = both.filter_map(|(a, b)| a.solved_at.zip(b.solved_at)).collect();
+    let a_first = steps.iter().filter(|(a, b)| a < b).count();
+    let b_first = steps.iter().filter(|(a, b)| b < a).count();
+    Paired {
+        pairs: pairs.len(),
+        only_a,
+        only_b,
+        mcnemar_p: fair_coin(only_a, only_a + only_b),
+        both_solved: steps.len(),
+        a_first,
+        b_first,
+        sign_test_p: fair_coin(a_first, a_first + b_first),
+    }
+}
+
 /// The exact two-sided binomial p-value for `k` of `n` fair coins (McNemar's test on discordant pairs, and the sign test).
-pub(crate) fn fair_coin(k: usize, n: usize) -> f64 {
+fn fair_coin(k: usize, n: usize) -> f64 {
     let tail = k.min(n - k);
     // Terms of the binomial distribution by their ratio, from the largest exponent of 1/2 that does not underflow.
     let ln_half = -std::f64::consts::LN_2 * n as f64;

@@ -29,6 +29,8 @@ pub(crate) struct Experiment {
     /// Section after section, model after model, range after range.
     pub(crate) groups: Vec<Group>,
     pub(crate) expectations: Vec<Expectation>,
+    /// Models that the others are compared with, seed by seed.
+    pub(crate) baselines: Vec<usize>,
 }
 
 /// A part of an experiment with one problem.
@@ -87,6 +89,8 @@ const BUILT_IN: &[(&str, &str)] = &built_in![
     "noise-sweep",
     "stochastic-methods",
     "batch-noise-bound",
+    "released-code",
+    "operations",
     "controls",
 ];
 
@@ -146,6 +150,7 @@ fn check(name: &str, path: &Path, text: &str, overrides: &Overrides) -> Result<E
         runs: Vec::new(),
         groups: Vec::new(),
         expectations: Vec::new(),
+        baselines: written.baselines.iter().map(|name| checker.model(&written.model, name)).collect::<Result<_>>()?,
     };
     checker.base(&written)?;
     if written.section.is_empty() {

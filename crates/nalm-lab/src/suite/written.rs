@@ -13,6 +13,9 @@ pub(super) struct Written {
     pub(super) analysis: String,
     /// Kinds of figures; the three facets if absent.
     pub(super) figures: Option<Vec<Spanned<String>>>,
+    /// Models that the others are compared with, seed by seed.
+    #[serde(default)]
+    pub(super) baselines: Vec<Spanned<String>>,
     pub(super) task: Option<Spanned<String>>,
     pub(super) operation: Option<Spanned<String>>,
     pub(super) inputs: Option<usize>,

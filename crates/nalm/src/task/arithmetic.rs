@@ -6,12 +6,14 @@ use super::{Samples, Task, TaskSpec, Thresholds, threshold};
 use crate::rng::Stream;
 use crate::{Distribution, Error, Operation, Real, Shape};
 use std::ops::Range;
+use std::sync::OnceLock;
 
 /// The Arithmetic Dataset Task.
 #[derive(Clone, Debug)]
 pub struct Arithmetic {
     problem: Problem,
-    thresholds: Thresholds,
+    /// Stored for the published problems, otherwise simulated once it is asked for.
+    simulated: OnceLock<f64>,
 }
 
 /// Thresholds for multiplication with the published sizes, as its authors stored them. Their simulation used subsets of 26
@@ -73,16 +75,15 @@ impl Arithmetic {
         let published = operation == Operation::Mul && inputs == 100 && a == (0..25) && b == (13..38);
         let stored = STORED.iter().find(|(range, _)| published && *range == test.to_string());
         let problem = Problem { subsets: Subsets::new(inputs, a, b)?, operation, train, test };
-        let simulated = match stored {
-            Some((_, threshold)) => *threshold,
-            None => threshold::arithmetic("arithmetic", &problem)?,
-        };
-        Ok(Self { problem, thresholds: Thresholds { flat: None, simulated } })
+        threshold::check(&problem)?;
+        let simulated = stored.map_or_else(OnceLock::new, |(_, threshold)| OnceLock::from(*threshold));
+        Ok(Self { problem, simulated })
     }
 
     /// The errors on the test set below which the task is solved.
     pub fn thresholds(&self) -> Thresholds {
-        self.thresholds
+        let simulated = || threshold::arithmetic("arithmetic", &self.problem);
+        Thresholds { flat: None, simulated: *self.simulated.get_or_init(simulated) }
     }
 }
 
@@ -100,7 +101,7 @@ impl<R: Real> Task<R> for Arithmetic {
     }
 
     fn thresholds(&self) -> Thresholds {
-        self.thresholds
+        self.thresholds()
     }
 
     fn open(&self, stream: Stream, seed: u64) -> Result<Box<dyn Samples<R>>, Error> {

@@ -6,6 +6,7 @@ use crate::rng::{Fast, Purpose, Stream};
 use crate::sampler::Sampler;
 use crate::{Distribution, Error, Lane, Range, Real, Shape};
 use std::ops;
+use std::sync::Arc;
 
 /// A task whose training data are multiplied by noise: x to n x, and t = a b to n_a n_b t. Validation and test sets stay as they are.
 ///
@@ -13,13 +14,13 @@ use std::ops;
 /// inputs. What the unit sees is what a stochastic unit sees, but nothing is divided out: the target moves instead.
 #[derive(Debug)]
 pub struct Augmented<R: Real> {
-    task: Box<dyn Task<R>>,
+    task: Arc<dyn Task<R>>,
     noise: Range,
 }
 
 impl<R: Real> Augmented<R> {
     /// Augments a task that multiplies two of its inputs, or two sums of them.
-    pub fn new(task: Box<dyn Task<R>>, noise: Range) -> Result<Self, Error> {
+    pub fn new(task: Arc<dyn Task<R>>, noise: Range) -> Result<Self, Error> {
         let low = noise.intervals()[0].low();
         Error::check(low > 0.0, "lower end of the augmenting noise", low, "positive")?;
         if task.open(Stream::Fast, 0)?.product().is_none() {

@@ -5,6 +5,7 @@ use crate::batch::Batch;
 use crate::rng::Stream;
 use crate::{Error, Range, Real, Shape};
 use std::ops;
+use std::sync::Arc;
 
 /// A task whose inputs are multiplied by c = 1 / rms of the training range, and its targets by c², in all three sets.
 ///
@@ -12,13 +13,13 @@ use std::ops;
 /// Thresholds are scaled by c⁴, so that a run succeeds if and only if its error in the original units would.
 #[derive(Debug)]
 pub struct Normalised<R: Real> {
-    task: Box<dyn Task<R>>,
+    task: Arc<dyn Task<R>>,
     scale: f64,
 }
 
 impl<R: Real> Normalised<R> {
     /// Normalises a task that multiplies two of its inputs, or two sums of them, and is trained on `range`.
-    pub fn new(task: Box<dyn Task<R>>, range: &Range) -> Result<Self, Error> {
+    pub fn new(task: Arc<dyn Task<R>>, range: &Range) -> Result<Self, Error> {
         if task.open(Stream::Fast, 0)?.product().is_none() {
             return Err(Error::Unsupported {
                 what: "normalised inputs".into(),
