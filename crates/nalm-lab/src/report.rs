@@ -113,6 +113,14 @@ fn origin(experiment: &Experiment, results: &Results<'_>, contents: &Contents) -
             list(|s| format!("nalm {} (revision {}, numerics {})", s.version, s.revision, s.numerics)),
             list(|s| s.machine.clone())
         );
+        let total = |of: fn(&crate::store::Session) -> Option<f64>| {
+            sessions.iter().map(|&k| of(&contents.sessions[k])).sum::<Option<f64>>()
+        };
+        if let (Some(seconds), Some(cpu)) = (total(|s| s.seconds), total(|s| s.cpu_seconds)) {
+            text += &format!(
+                " The processes that did so (and perhaps other runs) took {seconds:.0} s, {cpu:.0} s of processor time."
+            );
+        }
     }
     text
 }

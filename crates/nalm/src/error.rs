@@ -25,14 +25,14 @@ pub enum Error {
         want: usize,
     },
     /// A name that is on no list.
-    #[error("unknown {what} '{got}'; did you mean '{nearest}'? (valid: {valid})")]
+    #[error("unknown {what} '{got}'{} (valid: {valid})", nearest.as_ref().map_or(String::new(), |n| format!("; did you mean '{n}'?")))]
     Unknown {
         /// The kind of name.
         what: &'static str,
         /// The name as given.
         got: String,
-        /// The valid name with the smallest edit distance.
-        nearest: String,
+        /// The valid name with the smallest edit distance, if any is near at all.
+        nearest: Option<String>,
         /// All valid names.
         valid: String,
     },
@@ -61,8 +61,10 @@ pub enum Error {
 impl Error {
     /// An [`Error::Unknown`] that names the nearest valid name.
     pub fn unknown(what: &'static str, got: &str, valid: &[&str]) -> Self {
-        let nearest = valid.iter().min_by_key(|name| edit_distance(got, name)).copied().unwrap_or("");
-        Error::Unknown { what, got: got.into(), nearest: nearest.into(), valid: valid.join(", ") }
+        let nearest = valid.iter().min_by_key(|name| edit_distance(got, name));
+        // A name of which more than half would have to change was not meant.
+        let nearest = nearest.filter(|name| 2 * edit_distance(got, name) <= name.chars().count());
+        Error::Unknown { what, got: got.into(), nearest: nearest.map(ToString::to_string), valid: valid.join(", ") }
     }
 
     /// Checks a number and names it if it is out of its domain.
