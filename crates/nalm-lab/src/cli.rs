@@ -337,7 +337,7 @@ pub(crate) enum StoreAction {
         #[arg(long)]
         into: PathBuf,
     },
-    /// Put all rows of several stores into one compressed segment, to be kept; what the target holds already stays in it.
+    /// Put the rows of several stores that the target lacks into one compressed segment there, to be kept.
     Pack {
         /// The stores to read.
         #[arg(required = true)]

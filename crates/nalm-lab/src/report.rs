@@ -110,8 +110,8 @@ fn origin(experiment: &Experiment, results: &Results<'_>, contents: &Contents) -
         text += &format!(
             " Made {} by {} on {}.",
             list(|s| crate::store::date(s.started)),
-            list(|s| format!("nalm {} (revision {}, numerics {})", s.version, s.revision, s.numerics)),
-            list(|s| s.machine.clone())
+            list(|s| format!("nalm {} (revision {}, numerics {})", s.version, known(&s.revision), s.numerics)),
+            list(|s| known(&s.machine).into())
         );
         let total = |of: fn(&crate::store::Session) -> Option<f64>| {
             sessions.iter().map(|&k| of(&contents.sessions[k])).sum::<Option<f64>>()
@@ -123,6 +123,11 @@ fn origin(experiment: &Experiment, results: &Results<'_>, contents: &Contents) -
         }
     }
     text
+}
+
+/// What a header says, or that it does not.
+fn known(text: &str) -> &str {
+    if text.is_empty() { "not noted" } else { text }
 }
 
 /// The table of published values beside ours.

@@ -96,12 +96,10 @@ fn read_segment(file: &Path) -> std::io::Result<Vec<u8>> {
     Ok(text)
 }
 
-/// Writes all rows, by session and in the order of identity, as one compressed segment that replaces those of the store: what is
-/// kept for good. The rows of the store must be among them.
+/// Writes all rows, by session and in the order of identity, as one compressed segment: what is kept for good.
 pub(crate) fn pack(contents: &Contents, store: &Path) -> Result<PathBuf> {
     let folder = store.join("seg");
     fs::create_dir_all(&folder).with_context(|| format!("cannot make the store {}", folder.display()))?;
-    let before = segments(store)?;
     let mut encoder = flate2::GzBuilder::new().write(Vec::new(), flate2::Compression::best());
     for (k, session) in contents.sessions.iter().enumerate() {
         let rows = contents.rows.values().filter(|row| contents.session_of.get(&row.id) == Some(&k));
@@ -125,10 +123,6 @@ pub(crate) fn pack(contents: &Contents, store: &Path) -> Result<PathBuf> {
     let aside = path.with_extension("new");
     fs::write(&aside, bytes).with_context(|| format!("cannot write {}", aside.display()))?;
     fs::rename(&aside, &path).with_context(|| format!("cannot write {}", path.display()))?;
-    for old in before.iter().filter(|old| **old != path) {
-        fs::remove_file(old)
-            .with_context(|| format!("cannot remove {}, whose rows are in {}", old.display(), path.display()))?;
-    }
     Ok(path)
 }
 

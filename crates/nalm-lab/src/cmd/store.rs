@@ -1,6 +1,7 @@
 //! `nalm store`: look after a store.
 
 use crate::cli::{Store, StoreAction};
+use crate::row::Row;
 use crate::runspec::hex;
 use crate::store::{self, Contents};
 use anyhow::{Context, Result, ensure};
@@ -59,17 +60,24 @@ fn merge(stores: &[PathBuf], into: &Path) -> Result<()> {
     check(into)
 }
 
-/// Rows that the target holds come along, so a record grows by packing more into it.
+/// Only rows that the target lacks: a record grows by files, none of which ever changes.
 fn pack(stores: &[PathBuf], into: &Path) -> Result<()> {
-    let mut contents = if into.join("seg").is_dir() { store::read(into)? } else { Contents::default() };
+    let kept = store::read(into)?;
+    let mut contents = Contents::default();
     for store in stores {
         ensure!(store.join("seg").is_dir(), "{} is no store: it has no folder seg", store.display());
         contents.read(store)?;
     }
-    ensure!(contents.conflicts.is_empty(), "there are conflicts; equal runs must have equal results");
-    ensure!(!contents.rows.is_empty(), "there are no rows to pack");
+    let differs = |row: &&Row| kept.rows.get(&row.id).is_some_and(|known| known.result_hash != row.result_hash);
+    let conflicts = kept.conflicts.len() + contents.conflicts.len() + contents.rows.values().filter(differs).count();
+    ensure!(conflicts == 0, "there are {conflicts} conflicts; equal runs must have equal results");
+    contents.rows.retain(|id, _| !kept.rows.contains_key(id));
+    if contents.rows.is_empty() {
+        eprintln!("{} holds all of these rows already", into.display());
+        return Ok(());
+    }
     let path = store::pack(&contents, into)?;
-    eprintln!("{} rows in {}", contents.rows.len(), path.display());
+    eprintln!("{} rows in {}, {} before", contents.rows.len(), path.display(), kept.rows.len());
     Ok(())
 }
 
