@@ -1,0 +1,147 @@
+//! Sixteen numbers at a time with fused multiply-add, compiled for every instruction set. The only place with `unsafe`.
+//!
+//! Results depend on the instruction set (a fused multiply-add rounds once, a product and a sum twice), never on threads.
+
+use nalm::{Lane, Real};
+
+/// Numbers in a [`Lane`].
+pub const LANES: usize = nalm::lane::LANES;
+
+/// A number type with a fused multiply-add.
+pub trait Scalar: Real {
+    /// self * b + c, rounded once.
+    fn fused(self, b: Self, c: Self) -> Self;
+}
+
+impl Scalar for f32 {
+    #[inline(always)]
+    fn fused(self, b: f32, c: f32) -> f32 {
+        self.mul_add(b, c)
+    }
+}
+
+impl Scalar for f64 {
+    #[inline(always)]
+    fn fused(self, b: f64, c: f64) -> f64 {
+        self.mul_add(b, c)
+    }
+}
+
+/// Instructions that kernels are compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Set(Kind);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Portable,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+}
+
+impl Set {
+    /// What every machine of the target architecture has.
+    pub const PORTABLE: Set = Set(Kind::Portable);
+
+    /// The sets that this machine can execute, slowest first.
+    pub fn available() -> Vec<Set> {
+        #[allow(unused_mut)]
+        let mut sets = vec![Set::PORTABLE];
+        #[cfg(target_arch = "x86_64")]
+        {
+            use std::is_x86_feature_detected as has;
+            if has!("avx2") && has!("fma") && has!("bmi1") && has!("bmi2") {
+                sets.push(Set(Kind::Avx2));
+                if has!("avx512f") && has!("avx512vl") && has!("avx512bw") && has!("avx512dq") {
+                    sets.push(Set(Kind::Avx512));
+                }
+            }
+        }
+        sets
+    }
+
+    /// The fastest set of this machine.
+    pub fn best() -> Set {
+        *Set::available().last().expect("the portable set is always there")
+    }
+
+    /// The set's name, as benchmarks print it.
+    pub fn name(self) -> &'static str {
+        match self.0 {
+            Kind::Portable => "portable",
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2 => "avx2+fma",
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx512 => "avx512",
+        }
+    }
+
+    /// Lanes of output channels that a register tile holds.
+    pub fn tile_lanes(self) -> usize {
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx512 => 2,
+            _ => 1,
+        }
+    }
+}
+
+/// Work that is worth compiling for every [`Set`]. `run` must be `#[inline(always)]`, or it keeps the portable code.
+///
+/// `FMA` says whether a fused multiply-add is one instruction, `PIXELS` and `VECTORS` how many pixels and lanes of channels fit into the
+/// registers.
+pub(crate) trait Kernel {
+    type Output;
+    fn run<const FMA: bool, const PIXELS: usize, const VECTORS: usize>(self) -> Self::Output;
+}
+
+/// Executes a kernel with the instructions of a set.
+#[inline(always)]
+pub(crate) fn run<K: Kernel>(set: Set, kernel: K) -> K::Output {
+    match set.0 {
+        Kind::Portable => kernel.run::<false, 4, 1>(),
+        // SAFETY: only `Set::available` makes these values, after asking the processor for exactly these features.
+        #[cfg(target_arch = "x86_64")]
+        #[allow(unsafe_code)]
+        Kind::Avx2 => unsafe { avx2(kernel) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        #[allow(unsafe_code)]
+        Kind::Avx512 => unsafe { avx512(kernel) },
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,bmi1,bmi2")]
+fn avx2<K: Kernel>(kernel: K) -> K::Output {
+    kernel.run::<true, 6, 1>()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,avx2,fma,bmi1,bmi2")]
+fn avx512<K: Kernel>(kernel: K) -> K::Output {
+    kernel.run::<true, 12, 2>()
+}
+
+/// a * b + c
+#[inline(always)]
+pub(crate) fn madd<R: Scalar, const FMA: bool>(a: R, b: R, c: R) -> R {
+    if FMA { a.fused(b, c) } else { a * b + c }
+}
+
+/// to += a * b
+#[inline(always)]
+pub(crate) fn accumulate<R: Scalar, const FMA: bool>(to: &mut Lane<R>, a: R, b: &Lane<R>) {
+    for k in 0..LANES {
+        to[k] = madd::<R, FMA>(a, b[k], to[k]);
+    }
+}
+
+/// y += a * x
+#[inline(always)]
+pub(crate) fn axpy<R: Scalar, const FMA: bool>(a: R, x: &[R], y: &mut [R]) {
+    for (y, &x) in y.iter_mut().zip(x) {
+        *y = madd::<R, FMA>(a, x, *y);
+    }
+}
