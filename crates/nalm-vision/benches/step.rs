@@ -9,7 +9,10 @@ use std::time::Instant;
 
 fn main() -> Result<(), nalm::Error> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    for set in Set::available() {
+    // One instruction set and one thread for a profiler, everything otherwise.
+    let alone = std::env::args().any(|argument| argument == "--alone");
+    let (sets, threads) = if alone { (vec![Set::best()], 1) } else { (Set::available(), threads) };
+    for set in sets {
         for (name, net, samples) in [
             ("isolated, 256 images", networks::digit_classifier(28, 1, set)?, 256),
             ("sequential, 128 images", networks::digit_regressor(set)?, 128),

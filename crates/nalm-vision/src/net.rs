@@ -12,7 +12,7 @@ use nalm::Lane;
 use nalm::rng::{Fast, Purpose};
 
 /// Samples in a block.
-const BLOCK: usize = 16;
+const BLOCK: usize = 32;
 
 /// Fewer input channels than this make runs too short for the sparse gradient.
 const NARROW: usize = 8;
@@ -247,7 +247,7 @@ impl Net {
                 Mode::Eval => None,
             })
             .collect();
-        let mut rows = Vec::new();
+        let (mut rows, mut words) = (Vec::new(), Vec::new());
         for (k, layer) in self.layers.iter().enumerate() {
             let (before, after) = block.kept.split_at_mut(k);
             let (x, y) = (before.last().map_or(block.x, |kept| &**kept), &mut *after[0]);
@@ -268,7 +268,7 @@ impl Net {
                         let Some(which) = which.next() else { continue };
                         convolve_and_pool(&g, packed, x, y, which, &mut rows[..2 * line]);
                         if let Some(dice) = dice {
-                            drop_cells(drop, dice, y, which);
+                            drop_cells(drop, dice, &mut words, y, which);
                         }
                     }
                 }
@@ -281,7 +281,7 @@ impl Net {
                             *y = activation.apply(*y + b);
                         }
                         if let Some(dice) = dice {
-                            drop_numbers(drop, dice, y);
+                            drop_numbers(drop, dice, &mut words, y);
                         }
                     }
                 }
@@ -567,7 +567,7 @@ fn convolve_and_pool<R: Scalar>(
     for (r, (y, which)) in y.chunks_exact_mut(len).zip(which.chunks_exact_mut(len)).enumerate() {
         conv::forward_rows(g, packed, x, 2 * r, 2, rows);
         let (upper, lower) = rows.split_at(line);
-        pool::pool_rows([upper, lower], g.lanes(), g.outputs, y, which);
+        pool::pool_rows(packed.set(), [upper, lower], g.lanes(), g.outputs, y, which);
     }
 }
 
@@ -590,26 +590,27 @@ fn threshold(drop: f64) -> u32 {
     (drop * 4_294_967_296.0) as u32
 }
 
-fn drop_cells<R: Scalar>(drop: f64, dice: &mut Fast, y: &mut [R], which: &mut [u8]) {
+fn drop_cells<R: Scalar>(drop: f64, dice: &mut Fast, words: &mut Vec<u32>, y: &mut [R], which: &mut [u8]) {
     if drop <= 0.0 {
         return;
     }
     let (bound, scale) = (threshold(drop), R::of(1.0 / (1.0 - drop)));
-    for (y, which) in y.iter_mut().zip(which) {
-        if dice.word() < bound {
-            (*y, *which) = (R::ZERO, pool::NONE);
-        } else {
-            *y *= scale;
-        }
+    words.resize(y.len(), 0);
+    dice.words(words);
+    for ((y, which), &word) in y.iter_mut().zip(which).zip(&*words) {
+        *which = if word < bound { pool::NONE } else { *which };
+        *y = if word < bound { R::ZERO } else { *y * scale };
     }
 }
 
-fn drop_numbers<R: Scalar>(drop: f64, dice: &mut Fast, y: &mut [R]) {
+fn drop_numbers<R: Scalar>(drop: f64, dice: &mut Fast, words: &mut Vec<u32>, y: &mut [R]) {
     if drop <= 0.0 {
         return;
     }
     let (bound, scale) = (threshold(drop), R::of(1.0 / (1.0 - drop)));
-    for y in y {
-        *y = if dice.word() < bound { R::ZERO } else { *y * scale };
+    words.resize(y.len(), 0);
+    dice.words(words);
+    for (y, &word) in y.iter_mut().zip(&*words) {
+        *y = if word < bound { R::ZERO } else { *y * scale };
     }
 }

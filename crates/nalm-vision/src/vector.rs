@@ -138,9 +138,97 @@ pub(crate) fn accumulate<R: Scalar, const FMA: bool>(to: &mut Lane<R>, a: R, b: 
     }
 }
 
+/// The sum over `terms` (offset, factor) of factor * x[offset + ..] is added to `to`. The sums stay in registers.
+#[inline(always)]
+pub(crate) fn add_runs<R: Scalar, const FMA: bool>(x: &[R], shift: usize, terms: &[(u32, R)], to: &mut [R]) {
+    let mut done = 0;
+    while to.len() - done >= 6 * LANES {
+        add_chunk::<R, FMA, 6>(x, shift + done, terms, &mut to[done..]);
+        done += 6 * LANES;
+    }
+    while to.len() - done >= LANES {
+        add_chunk::<R, FMA, 1>(x, shift + done, terms, &mut to[done..]);
+        done += LANES;
+    }
+    if done < to.len() {
+        let to = &mut to[done..];
+        for &(at, factor) in terms {
+            let from = at as usize + shift + done;
+            axpy::<R, FMA>(factor, &x[from..from + to.len()], to);
+        }
+    }
+}
+
+#[inline(always)]
+fn add_chunk<R: Scalar, const FMA: bool, const VECTORS: usize>(
+    x: &[R],
+    shift: usize,
+    terms: &[(u32, R)],
+    to: &mut [R],
+) {
+    let mut sums = [Lane::<R>::ZERO; VECTORS];
+    for &(at, factor) in terms {
+        let from = at as usize + shift;
+        let x = &x[from..from + VECTORS * LANES];
+        for v in 0..VECTORS {
+            for k in 0..LANES {
+                sums[v][k] = madd::<R, FMA>(factor, x[v * LANES + k], sums[v][k]);
+            }
+        }
+    }
+    for v in 0..VECTORS {
+        for k in 0..LANES {
+            to[v * LANES + k] += sums[v][k];
+        }
+    }
+}
+
+/// factor * w is added to `to[offset + ..]` for every (offset, factor) of `terms`. The weights stay in registers.
+#[inline(always)]
+pub(crate) fn spread_run<R: Scalar, const FMA: bool>(w: &[R], shift: usize, terms: &[(u32, R)], to: &mut [R]) {
+    let mut done = 0;
+    while w.len() - done >= 6 * LANES {
+        spread_chunk::<R, FMA, 6>(&w[done..], shift + done, terms, to);
+        done += 6 * LANES;
+    }
+    while w.len() - done >= LANES {
+        spread_chunk::<R, FMA, 1>(&w[done..], shift + done, terms, to);
+        done += LANES;
+    }
+    if done < w.len() {
+        let w = &w[done..];
+        for &(at, factor) in terms {
+            let from = at as usize + shift + done;
+            axpy::<R, FMA>(factor, w, &mut to[from..from + w.len()]);
+        }
+    }
+}
+
+#[inline(always)]
+fn spread_chunk<R: Scalar, const FMA: bool, const VECTORS: usize>(
+    w: &[R],
+    shift: usize,
+    terms: &[(u32, R)],
+    to: &mut [R],
+) {
+    let mut held = [Lane::<R>::ZERO; VECTORS];
+    for v in 0..VECTORS {
+        held[v].0.copy_from_slice(&w[v * LANES..(v + 1) * LANES]);
+    }
+    for &(at, factor) in terms {
+        let from = at as usize + shift;
+        let to = &mut to[from..from + VECTORS * LANES];
+        for v in 0..VECTORS {
+            for k in 0..LANES {
+                to[v * LANES + k] = madd::<R, FMA>(factor, held[v][k], to[v * LANES + k]);
+            }
+        }
+    }
+}
+
 /// y += a * x
 #[inline(always)]
-pub(crate) fn axpy<R: Scalar, const FMA: bool>(a: R, x: &[R], y: &mut [R]) {
+fn axpy<R: Scalar, const FMA: bool>(a: R, x: &[R], y: &mut [R]) {
     for (y, &x) in y.iter_mut().zip(x) {
         *y = madd::<R, FMA>(a, x, *y);
     }

@@ -4,7 +4,7 @@
 //! numbers; a register tile computes several neighbouring pixels for one or two lanes of output channels.
 
 use super::pool::NONE;
-use crate::vector::{Kernel, LANES, Scalar, Set, accumulate, axpy, run};
+use crate::vector::{Kernel, LANES, Scalar, Set, accumulate, add_runs, run, spread_run};
 use nalm::Lane;
 
 /// The shape of a convolution.
@@ -71,6 +71,11 @@ impl<R: Scalar> Packed<R> {
     /// Room for the weights of a convolution.
     pub fn new(g: &Geometry, set: Set) -> Self {
         Self { weights: vec![Lane::ZERO; g.lanes() * g.patch()], bias: vec![Lane::ZERO; g.lanes()], set }
+    }
+
+    /// The instructions that it was made for.
+    pub(crate) fn set(&self) -> Set {
+        self.set
     }
 
     /// Takes parameters [output][kernel row][kernel column][input], then biases.
@@ -306,10 +311,7 @@ impl<R: Scalar> Kernel for Weights<'_, R> {
         let (dw, db) = dp.split_at_mut(g.outputs * patch);
         for (o, entries) in live.entries.iter().enumerate() {
             for (ky, dw) in dw[o * patch..(o + 1) * patch].chunks_exact_mut(line).enumerate() {
-                for &(at, value) in entries {
-                    let from = at as usize + ky * wide;
-                    axpy::<R, FMA>(value, &x[from..from + line], dw);
-                }
+                add_runs::<R, FMA>(x, ky * wide, entries, dw);
             }
             for &(_, value) in entries {
                 db[o] += value;
@@ -334,11 +336,8 @@ impl<R: Scalar> Kernel for Input<'_, R> {
         dx.fill(R::ZERO);
         for (o, entries) in live.entries.iter().enumerate() {
             let w = &p[o * patch..(o + 1) * patch];
-            for &(at, value) in entries {
-                for (ky, w) in w.chunks_exact(line).enumerate() {
-                    let from = at as usize + ky * wide;
-                    axpy::<R, FMA>(value, w, &mut dx[from..from + line]);
-                }
+            for (ky, w) in w.chunks_exact(line).enumerate() {
+                spread_run::<R, FMA>(w, ky * wide, entries, dx);
             }
         }
     }
@@ -367,6 +366,7 @@ impl<R: Scalar> Kernel for Narrow<'_, R> {
         let (dw, db) = dp.split_at_mut(g.outputs * patch);
         for first in (0..g.outputs).step_by(LANES) {
             let count = LANES.min(g.outputs - first);
+            let whole = count == LANES;
             let mut bias = Lane::<R>::ZERO;
             for k0 in (0..patch).step_by(TOGETHER) {
                 let together = TOGETHER.min(patch - k0);
@@ -378,8 +378,13 @@ impl<R: Scalar> Kernel for Narrow<'_, R> {
                 for row in 0..g.rows() {
                     for column in 0..g.columns() {
                         let cell = (row * g.columns() + column) * g.outputs + first;
+                        // A copy of known length is one instruction, and of any other a call.
                         let mut d = Lane::<R>::ZERO;
-                        d.0[..count].copy_from_slice(&dy[cell..cell + count]);
+                        if whole {
+                            d.0.copy_from_slice(&dy[cell..cell + LANES]);
+                        } else {
+                            d.0.iter_mut().zip(&dy[cell..cell + count]).for_each(|(d, &dy)| *d = dy);
+                        }
                         let at = (row * g.width + column) * g.inputs;
                         for k in 0..TOGETHER {
                             accumulate::<R, FMA>(&mut sums[k], x[at + offsets[k]], &d);
