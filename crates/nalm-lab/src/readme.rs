@@ -9,8 +9,8 @@ use std::path::{Component, Path, PathBuf};
 const PARTS: [(&str, bool, bool); 3] = [("", true, true), (" figure", true, false), (" table", false, true)];
 
 /// Replaces what stands between `<!-- nalm:NAME -->` and `<!-- /nalm:NAME -->`: the first figure and the published values. With
-/// `nalm:NAME figure` or `nalm:NAME table` it is one of the two.
-pub(crate) fn splice(file: &Path, name: &str, found: &Found, out: &Path) -> Result<()> {
+/// `nalm:NAME figure` or `nalm:NAME table` it is one of the two. Says whether there was a place.
+pub(crate) fn splice(file: &Path, name: &str, found: &Found, out: &Path) -> Result<bool> {
     let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
     let folder = link(file.parent().unwrap_or(Path::new("")), out);
     let (mut new, mut places) = (text.clone(), 0);
@@ -26,16 +26,10 @@ pub(crate) fn splice(file: &Path, name: &str, found: &Found, out: &Path) -> Resu
             _ => bail!("{}: {open} and {close} must both be there, in this order", file.display()),
         }
     }
-    if places == 0 {
-        bail!(
-            "{} has no place for {name}; put the lines <!-- nalm:{name} --> and <!-- /nalm:{name} --> where it belongs",
-            file.display()
-        );
-    }
     if new != text {
         std::fs::write(file, new).with_context(|| format!("cannot write {}", file.display()))?;
     }
-    Ok(())
+    Ok(places > 0)
 }
 
 /// The first figure of a report and its table of published values.

@@ -22,16 +22,22 @@ pub(crate) fn run(arguments: &Report) -> Result<()> {
 
 pub(crate) fn write(experiments: &[Experiment], store: &Path, output: &Output) -> Result<()> {
     let (contents, out) = (store::read(store)?, &output.out);
-    let mut all = Vec::new();
+    let (mut all, mut placed) = (Vec::new(), 0);
     for experiment in experiments {
         let found = crate::report::write(experiment, &contents, out)?;
         if output.png {
             found.figures.iter().try_for_each(|name| crate::figure::png::write(out, name))?;
         }
         if let Some(readme) = &output.readme {
-            crate::readme::splice(readme, &experiment.name, &found, out)?;
+            placed += usize::from(crate::readme::splice(readme, &experiment.name, &found, out)?);
         }
         all.push(found);
+    }
+    if let (Some(readme), 0) = (&output.readme, placed) {
+        let (file, name) = (readme.display(), &experiments[0].name);
+        bail!(
+            "{file} has no place for it; put the lines <!-- nalm:{name} --> and <!-- /nalm:{name} --> where it belongs"
+        );
     }
     if output.json {
         let list = experiments.iter().zip(&all).map(|(e, f)| {

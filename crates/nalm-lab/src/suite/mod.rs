@@ -81,6 +81,7 @@ macro_rules! built_in {
 const BUILT_IN: &[(&str, &str)] = &built_in![
     "motivation",
     "loss-landscape",
+    "noise-basins",
     "single-module",
     "single-module-snmu",
     "stochastic-gates",
