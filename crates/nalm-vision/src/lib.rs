@@ -1,7 +1,7 @@
 //! Images in front of arithmetic: convolutional networks whose last layer multiplies.
 //!
 //! [`net::Net`] is a stack of image layers over one flat parameter vector, with hand-written gradients on kernels of its own
-//! ([`layer`], [`vector`]): direct convolution on images [row][column][channel], gradients only where max-pooling, ReLU and dropout let
+//! ([`layer`], [`vector`]): direct convolution on images `[row][column][channel]`, gradients only where max-pooling, ReLU and dropout let
 //! any through, dense products by `gemm`. The same bits for any number of threads.
 
 pub mod error;

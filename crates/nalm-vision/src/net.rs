@@ -40,7 +40,7 @@ pub enum Layer {
         /// Probability that a number is dropped in training; only behind ReLU.
         drop: f64,
     },
-    /// 2x2 average-pooling of an image [row][column][channel]; an odd last row or column is left out.
+    /// 2x2 average-pooling of an image `[row][column][channel]`; an odd last row or column is left out.
     AveragePool {
         /// Rows.
         height: usize,

@@ -150,11 +150,19 @@ pub(crate) fn add_runs<R: Scalar, const FMA: bool>(x: &[R], shift: usize, terms:
         add_chunk::<R, FMA, 1>(x, shift + done, terms, &mut to[done..]);
         done += LANES;
     }
-    if done < to.len() {
-        let to = &mut to[done..];
+    let rest = to.len() - done;
+    if rest > 0 && to.len() >= LANES {
+        // A whole lane that ends where the run ends, of which only the last numbers are new.
+        let start = to.len() - LANES;
+        let mut last = [R::ZERO; LANES];
+        add_chunk::<R, FMA, 1>(x, shift + start, terms, &mut last);
+        for k in LANES - rest..LANES {
+            to[start + k] += last[k];
+        }
+    } else if rest > 0 {
         for &(at, factor) in terms {
-            let from = at as usize + shift + done;
-            axpy::<R, FMA>(factor, &x[from..from + to.len()], to);
+            let from = at as usize + shift;
+            axpy::<R, FMA>(factor, &x[from..from + rest], to);
         }
     }
 }
@@ -195,11 +203,17 @@ pub(crate) fn spread_run<R: Scalar, const FMA: bool>(w: &[R], shift: usize, term
         spread_chunk::<R, FMA, 1>(&w[done..], shift + done, terms, to);
         done += LANES;
     }
-    if done < w.len() {
-        let w = &w[done..];
+    let rest = w.len() - done;
+    if rest > 0 && w.len() >= LANES {
+        // A whole lane that ends where the run ends, with zeros where weights were spread already.
+        let start = w.len() - LANES;
+        let mut last = [R::ZERO; LANES];
+        last[LANES - rest..].copy_from_slice(&w[done..]);
+        spread_chunk::<R, FMA, 1>(&last, shift + start, terms, to);
+    } else if rest > 0 {
         for &(at, factor) in terms {
-            let from = at as usize + shift + done;
-            axpy::<R, FMA>(factor, w, &mut to[from..from + w.len()]);
+            let from = at as usize + shift;
+            axpy::<R, FMA>(factor, w, &mut to[from..from + rest]);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Convolution without padding, stride 1, computed directly: no patches are copied.
 //!
-//! Tensors are [row][column][channel]. For one output pixel the inputs are, per kernel row, one run of `kernel * inputs` neighbouring
+//! Tensors are `[row][column][channel]`. For one output pixel the inputs are, per kernel row, one run of `kernel * inputs` neighbouring
 //! numbers; a register tile computes several neighbouring pixels for one or two lanes of output channels.
 
 use super::pool::NONE;
@@ -59,7 +59,7 @@ impl Geometry {
     }
 }
 
-/// Weights in the order in which the forward pass reads them: [block of lanes][kernel row, column, input][lane], padded with zeros.
+/// Weights in the order in which the forward pass reads them: `[block of lanes][kernel row, column, input][lane]`, padded with zeros.
 #[derive(Clone, Debug)]
 pub struct Packed<R> {
     weights: Vec<Lane<R>>,
@@ -78,7 +78,7 @@ impl<R: Scalar> Packed<R> {
         self.set
     }
 
-    /// Takes parameters [output][kernel row][kernel column][input], then biases.
+    /// Takes parameters `[output][kernel row][kernel column][input]`, then biases.
     pub fn pack(&mut self, g: &Geometry, p: &[R]) {
         let (patch, most) = (g.patch(), self.set.tile_lanes());
         let (weights, bias) = p.split_at(g.outputs * patch);
@@ -108,7 +108,7 @@ pub(crate) fn row_lanes(g: &Geometry) -> usize {
     g.columns() * g.lanes()
 }
 
-/// Computes output rows `first..first + count` of one image, bias included, into [row][column][lane].
+/// Computes output rows `first..first + count` of one image, bias included, into `[row][column][lane]`.
 #[inline(always)]
 pub(crate) fn forward_rows<R: Scalar>(
     g: &Geometry,
@@ -343,7 +343,7 @@ impl<R: Scalar> Kernel for Input<'_, R> {
     }
 }
 
-/// Adds the gradient of weights and biases of one image with few input channels, from the whole output gradient [row][column][channel]. Runs of
+/// Adds the gradient of weights and biases of one image with few input channels, from the whole output gradient `[row][column][channel]`. Runs of
 /// the sparse way would be too short here; this one goes along the output channels.
 pub(crate) fn backward_narrow<R: Scalar>(g: &Geometry, set: Set, x: &[R], dy: &[R], dp: &mut [R]) {
     run(set, Narrow { g: *g, x, dy, dp });

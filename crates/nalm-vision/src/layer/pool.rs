@@ -6,7 +6,7 @@ use nalm::Lane;
 /// No gradient reaches this cell: ReLU or dropout took it.
 pub(crate) const NONE: u8 = 4;
 
-/// Pools two rows of [column][lane] into one row of [column][channel]. An odd last column is left out.
+/// Pools two rows of `[column][lane]` into one row of `[column][channel]`. An odd last column is left out.
 pub(crate) fn pool_rows<R: Scalar>(
     set: Set,
     rows: [&[Lane<R>]; 2],
