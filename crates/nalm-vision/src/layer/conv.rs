@@ -211,12 +211,15 @@ impl<R: Scalar> Tile<'_, R> {
         let run = g.kernel * g.inputs;
         for ky in 0..g.kernel {
             let from = ((self.y + ky) * g.width + self.column) * g.inputs;
-            let x = &self.x[from..from + run + (PIXELS - 1) * g.inputs];
+            // One slice a pixel, all of the same length, so that nothing needs to be checked inside.
+            let mut pixels = [&self.x[..0]; PIXELS];
+            for (p, pixel) in pixels.iter_mut().enumerate() {
+                *pixel = &self.x[from + p * g.inputs..][..run];
+            }
             let weights = &self.weights[ky * run * VECTORS..(ky + 1) * run * VECTORS];
-            for k in 0..run {
-                let w: &[Lane<R>] = &weights[k * VECTORS..(k + 1) * VECTORS];
+            for (k, w) in weights.chunks_exact(VECTORS).enumerate().take(run) {
                 for p in 0..PIXELS {
-                    let x = x[p * g.inputs + k];
+                    let x = pixels[p][k];
                     for v in 0..VECTORS {
                         accumulate::<R, FMA>(&mut sums[p][v], x, &w[v]);
                     }
