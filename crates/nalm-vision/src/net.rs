@@ -192,6 +192,7 @@ impl Net {
                 .map(|layer| if matches!(layer, Layer::Dense { .. }) { room(layer.output_len()) } else { Vec::new() })
                 .collect(),
             partial: vec![vec![R::ZERO; conv_len]; samples.div_ceil(BLOCK)],
+            scratch: (0..samples.div_ceil(BLOCK)).map(|_| Scratch::new(self)).collect(),
             packed: self
                 .layers
                 .iter()
@@ -221,7 +222,8 @@ impl Net {
         let mut blocks: Vec<ForwardBlock<'_, R>> = x
             .chunks(BLOCK * self.input_len())
             .enumerate()
-            .map(|(b, x)| ForwardBlock { first: b * BLOCK, x, kept: Vec::new(), which: Vec::new() })
+            .zip(&mut work.scratch)
+            .map(|((b, x), scratch)| ForwardBlock { first: b * BLOCK, x, kept: Vec::new(), which: Vec::new(), scratch })
             .collect();
         for ((layer, kept), which) in self.layers.iter().zip(&mut work.kept).zip(&mut work.which) {
             let kept = kept[..samples * layer.kept_len()].chunks_mut(BLOCK * layer.kept_len());
@@ -247,7 +249,7 @@ impl Net {
                 Mode::Eval => None,
             })
             .collect();
-        let (mut rows, mut words) = (Vec::new(), Vec::new());
+        let Scratch { rows, words, .. } = &mut *block.scratch;
         for (k, layer) in self.layers.iter().enumerate() {
             let (before, after) = block.kept.split_at_mut(k);
             let (x, y) = (before.last().map_or(block.x, |kept| &**kept), &mut *after[0]);
@@ -268,7 +270,7 @@ impl Net {
                         let Some(which) = which.next() else { continue };
                         convolve_and_pool(&g, packed, x, y, which, &mut rows[..2 * line]);
                         if let Some(dice) = dice {
-                            drop_cells(drop, dice, &mut words, y, which);
+                            drop_cells(drop, dice, words, y, which);
                         }
                     }
                 }
@@ -281,7 +283,7 @@ impl Net {
                             *y = activation.apply(*y + b);
                         }
                         if let Some(dice) = dice {
-                            drop_numbers(drop, dice, &mut words, y);
+                            drop_numbers(drop, dice, words, y);
                         }
                     }
                 }
@@ -326,11 +328,12 @@ impl Net {
             .zip(&mut work.slopes)
             .map(|(layer, slopes)| slopes.chunks_mut(BLOCK * layer.output_len().max(1)))
             .collect();
-        for (b, partial) in work.partial[..samples.div_ceil(BLOCK)].iter_mut().enumerate() {
+        let parts = work.partial[..samples.div_ceil(BLOCK)].iter_mut().zip(&mut work.scratch);
+        for (b, (partial, scratch)) in parts.enumerate() {
             let first = b * BLOCK;
             let count = BLOCK.min(samples - first);
             let slopes = slopes.iter_mut().map(|slopes| slopes.next().unwrap_or_default()).collect();
-            blocks.push(BackwardBlock { first, count, slopes, partial });
+            blocks.push(BackwardBlock { first, count, slopes, partial, scratch });
         }
         let (kept, which) = (&work.kept, &work.which);
         team::each(threads, blocks, |block| self.backward_block(p, x, kept, which, dy, block));
@@ -353,8 +356,9 @@ impl Net {
         };
         block.partial.fill(R::ZERO);
         let outputs = self.output_len();
-        let mut slope: Vec<R> = dy[own(dy, outputs)].to_vec();
-        let mut below: Vec<R> = Vec::new();
+        let Scratch { slope, below, dense, live, .. } = &mut *block.scratch;
+        slope.clear();
+        slope.extend_from_slice(&dy[own(dy, outputs)]);
         let mut end = block.partial.len();
         for (k, layer) in self.layers.iter().enumerate().rev() {
             let x_len = layer.input_len();
@@ -365,7 +369,7 @@ impl Net {
                 Layer::SoftArgmax { classes } => {
                     let kept = &kept[k][own(&kept[k], 1 + classes)];
                     for ((kept, dz), dx) in
-                        kept.chunks_exact(1 + classes).zip(&slope).zip(below.chunks_exact_mut(classes))
+                        kept.chunks_exact(1 + classes).zip(&*slope).zip(below.chunks_exact_mut(classes))
                     {
                         soft_argmax::backward(&kept[1..], kept[0], *dz, dx);
                     }
@@ -374,12 +378,12 @@ impl Net {
                     let y = &kept[k][own(&kept[k], outputs)];
                     let scale = R::of(1.0 / (1.0 - drop));
                     let own_slopes = &mut block.slopes[k][..count * outputs];
-                    for ((d, &y), &dy) in own_slopes.iter_mut().zip(y).zip(&slope) {
+                    for ((d, &y), &dy) in own_slopes.iter_mut().zip(y).zip(&*slope) {
                         *d = dy * activation.slope(y) * if drop > 0.0 { scale } else { R::ONE };
                     }
                     if k > 0 {
                         let (from, to) = (Shape::new(count, outputs), Shape::new(count, inputs));
-                        product(&mut below, to, own_slopes, from, &p[..outputs * inputs], Shape::new(outputs, inputs));
+                        product(below, to, own_slopes, from, &p[..outputs * inputs], Shape::new(outputs, inputs));
                     }
                 }
                 Layer::AveragePool { width, channels, .. } => {
@@ -404,8 +408,7 @@ impl Net {
                     let len = layer.output_len();
                     let y = &kept[k][own(&kept[k], len)];
                     let scale = R::of(1.0 / (1.0 - drop));
-                    let mut live = Live::new(&g);
-                    let mut dense = Vec::new();
+                    let Some(live) = &mut live[k] else { continue };
                     for s in 0..count {
                         let (x, dy) = (&x[s * x_len..(s + 1) * x_len], &slope[s * len..(s + 1) * len]);
                         let dx = (k > 0).then(|| &mut below[s * x_len..(s + 1) * x_len]);
@@ -415,13 +418,13 @@ impl Net {
                             dense.resize(g.output_len(), R::ZERO);
                             if pool {
                                 let which = &which[k][(first + s) * len..(first + s + 1) * len];
-                                unpool(&g, dy, which, scale, &mut dense);
+                                unpool(&g, dy, which, scale, dense);
                             } else {
                                 for ((d, &dy), &y) in dense.iter_mut().zip(dy).zip(&y[s * len..(s + 1) * len]) {
                                     *d = if y > R::ZERO { dy } else { R::ZERO };
                                 }
                             }
-                            conv::backward_narrow(&g, self.set, x, &dense, dp);
+                            conv::backward_narrow(&g, self.set, x, dense, dp);
                         }
                         if narrow && dx.is_none() {
                             continue;
@@ -433,13 +436,13 @@ impl Net {
                             live.of_relu(&g, dy, &y[s * len..(s + 1) * len]);
                         }
                         match narrow {
-                            true => conv::backward_input(&g, self.set, p, &live, dx),
-                            false => conv::backward(&g, self.set, p, x, &live, dp, dx),
+                            true => conv::backward_input(&g, self.set, p, live, dx),
+                            false => conv::backward(&g, self.set, p, x, live, dp, dx),
                         }
                     }
                 }
             }
-            std::mem::swap(&mut slope, &mut below);
+            std::mem::swap(slope, below);
         }
     }
 
@@ -511,6 +514,7 @@ struct ForwardBlock<'a, R> {
     x: &'a [R],
     kept: Vec<&'a mut [R]>,
     which: Vec<&'a mut [u8]>,
+    scratch: &'a mut Scratch<R>,
 }
 
 struct BackwardBlock<'a, R> {
@@ -519,6 +523,29 @@ struct BackwardBlock<'a, R> {
     slopes: Vec<&'a mut [R]>,
     /// Gradients of the convolutions, one after the other.
     partial: &'a mut Vec<R>,
+    scratch: &'a mut Scratch<R>,
+}
+
+/// Memory that a block needs for a moment, kept because asking the system for it anew costs more than using it.
+#[derive(Clone, Debug)]
+struct Scratch<R> {
+    rows: Vec<Lane<R>>,
+    words: Vec<u32>,
+    slope: Vec<R>,
+    below: Vec<R>,
+    dense: Vec<R>,
+    live: Vec<Option<Live<R>>>,
+}
+
+impl<R: Scalar> Scratch<R> {
+    fn new(net: &Net) -> Self {
+        let live = |layer: &Layer| match layer {
+            Layer::Conv { geometry, .. } => Some(Live::new(geometry)),
+            _ => None,
+        };
+        let live = net.layers.iter().map(live).collect();
+        Self { rows: Vec::new(), words: Vec::new(), slope: Vec::new(), below: Vec::new(), dense: Vec::new(), live }
+    }
 }
 
 /// What passes over batches leave behind and find again.
@@ -529,6 +556,7 @@ pub struct Workspace<R> {
     slopes: Vec<Vec<R>>,
     partial: Vec<Vec<R>>,
     packed: Vec<Option<Packed<R>>>,
+    scratch: Vec<Scratch<R>>,
     samples: usize,
 }
 
