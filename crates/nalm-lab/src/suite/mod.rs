@@ -87,6 +87,7 @@ const BUILT_IN: &[(&str, &str)] = &built_in![
     "stochastic-gates",
     "gradient-noise",
     "arithmetic",
+    "small-ranges",
     "noise-sweep",
     "stochastic-methods",
     "batch-noise-bound",
