@@ -107,7 +107,8 @@ pub(crate) fn pack(contents: &Contents, store: &Path) -> Result<PathBuf> {
         if rows.is_empty() {
             continue;
         }
-        let header = Session { seconds: None, cpu_seconds: None, ..session.clone() };
+        let arguments = session.arguments.iter().map(|argument| without_folders(argument)).collect();
+        let header = Session { seconds: None, cpu_seconds: None, arguments, ..session.clone() };
         encoder.write_all(format_line(&serde_json::to_value(header)?).as_bytes())?;
         for row in &rows {
             encoder.write_all(format_line(&serde_json::to_value(row)?).as_bytes())?;
@@ -124,6 +125,15 @@ pub(crate) fn pack(contents: &Contents, store: &Path) -> Result<PathBuf> {
     fs::write(&aside, bytes).with_context(|| format!("cannot write {}", aside.display()))?;
     fs::rename(&aside, &path).with_context(|| format!("cannot write {}", path.display()))?;
     Ok(path)
+}
+
+/// An absolute path without its folders, which are nobody else's business; anything else as it is.
+fn without_folders(argument: &str) -> String {
+    let path = Path::new(argument);
+    match path.file_name() {
+        Some(name) if path.is_absolute() => name.to_string_lossy().into_owned(),
+        _ => argument.into(),
+    }
 }
 
 /// The day of a time in seconds since 1970, in Greenwich.
@@ -240,7 +250,7 @@ impl Segment {
             path: nalm::Path::best().name().into(),
             machine: machine::describe(),
             started: now,
-            arguments: std::env::args().skip(1).collect(),
+            arguments: std::env::args().skip(1).map(|argument| without_folders(&argument)).collect(),
             ..Session::default()
         };
         segment.write(&serde_json::to_value(session)?)?;
@@ -361,6 +371,12 @@ mod tests {
         let mut contents = Contents::default();
         contents.add(&[bytes.clone(), vec![0; 4096]].concat());
         assert_eq!((contents.rows.len(), contents.torn), (1, 1));
+    }
+
+    #[test]
+    fn days_and_folders() {
+        assert_eq!([0, 951_782_400, 1_794_788_123].map(date), ["1970-01-01", "2000-02-29", "2026-11-16"]);
+        assert_eq!(["--store", "results", "/home/a/results"].map(without_folders), ["--store", "results", "results"]);
     }
 
     fn row_zero() -> Row {

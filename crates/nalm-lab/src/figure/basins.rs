@@ -3,11 +3,15 @@
 use super::svg::{Anchor, Axis, Svg};
 use super::{Figure, number, record, trajectories};
 use crate::row::Row;
-use crate::suite::Experiment;
+use crate::suite::{Experiment, Group};
 use crate::summary::Results;
 use std::fmt::Write;
 
-const PANEL: f64 = 250.0;
+/// Panels in a line and their side: few and large, or many and small.
+fn layout(panels: usize) -> (u32, f64) {
+    if panels > 4 { (4, 150.0) } else { (2, 250.0) }
+}
+
 /// Solved, both weights at 0, anything else.
 const ENDS: [(&str, &str); 3] =
     [("solved", "#a6cbe3"), ("ends with both weights at 0", "#f2c19e"), ("ends elsewhere", "#cccccc")];
@@ -24,7 +28,10 @@ fn end(row: &Row) -> usize {
 pub(super) fn draw(experiment: &Experiment, results: &Results<'_>) -> Option<Figure> {
     let seeds = trajectories::groups(experiment, results);
     let caption = "Where training ends, by its starting weights; crosses are seeds that fail, the dashed square is where seeds start";
-    let mut svg = Svg::new(caption, 10.0 + 2.0 * (PANEL + 66.0));
+    let gridded = |group: &&Group| experiment.sections[group.section].grid.is_some();
+    let (columns, side_length) = layout(experiment.groups.iter().filter(gridded).count());
+    let step = (side_length + 66.0, side_length + 78.0);
+    let mut svg = Svg::new(caption, 10.0 + f64::from(columns) * step.0);
     let mut data = vec![record(&[&"panel", &"w1", &"w2", &"end", &"final_w1", &"final_w2"])];
     let mut panels = 0u32;
     for group in &experiment.groups {
@@ -34,11 +41,10 @@ pub(super) fn draw(experiment: &Experiment, results: &Results<'_>) -> Option<Fig
             continue;
         }
         let title = format!("{} on {}", experiment.models[group.model], group.range);
-        let (left, top) =
-            (60.0 + f64::from(panels % 2) * (PANEL + 66.0), 30.0 + f64::from(panels / 2) * (PANEL + 78.0));
+        let (left, top) = (60.0 + f64::from(panels % columns) * step.0, 30.0 + f64::from(panels / columns) * step.1);
         panels += 1;
-        let (x, y) = (Axis::linear(0.0, 1.0, left, left + PANEL), Axis::linear(0.0, 1.0, top + PANEL, top));
-        let cell = PANEL / side as f64;
+        let (x, y) = (Axis::linear(0.0, 1.0, left, left + side_length), Axis::linear(0.0, 1.0, top + side_length, top));
+        let cell = side_length / side as f64;
         let mut paths = vec![String::new(); ENDS.len()];
         for row in &rows {
             let Some([a, b]) = row.spec.options.weights.as_deref() else { continue };
@@ -77,7 +83,7 @@ pub(super) fn draw(experiment: &Experiment, results: &Results<'_>) -> Option<Fig
     if panels == 0 {
         return None;
     }
-    let bottom = 30.0 + f64::from(u32::div_ceil(panels, 2)) * (PANEL + 78.0);
+    let bottom = 30.0 + f64::from(panels.div_ceil(columns)) * step.1;
     let mut at = 60.0;
     for (name, colour) in ENDS {
         svg.fill(&format!("M{at:.1} {:.1}h12v12h-12Z", bottom - 10.0), colour);
