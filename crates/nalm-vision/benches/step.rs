@@ -39,7 +39,7 @@ fn step(net: &Net, samples: usize, threads: usize) -> Result<(f64, f64), nalm::E
             net.forward(&p, &x, &mut work, Mode::Train { key: &k.to_string() }, threads);
             work.outputs(net, &mut y);
             y.iter_mut().for_each(|y| *y = 2.0 * (*y - 4.0) / samples as f32);
-            net.backward(&p, &x, &mut work, &y, &mut gradient, threads);
+            net.backward(&p, &x, &mut work, &y, &mut gradient, None, threads);
             adam.step(&mut p, &gradient);
             1e3 * start.elapsed().as_secs_f64()
         })

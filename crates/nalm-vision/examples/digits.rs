@@ -38,7 +38,7 @@ fn main() -> Result<(), Error> {
             for (logits, &place) in logits.chunks_exact_mut(10).zip(places) {
                 cross_entropy_slope(logits, mnist.train.labels()[place], places.len());
             }
-            net.backward(&p, &x, &mut work, &logits, &mut gradient, threads);
+            net.backward(&p, &x, &mut work, &logits, &mut gradient, None, threads);
             adam.step(&mut p, &gradient);
         }
         let places: Vec<usize> = (0..mnist.test.len()).collect();

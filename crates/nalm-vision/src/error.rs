@@ -14,6 +14,22 @@ pub enum Error {
         /// Why.
         source: std::io::Error,
     },
+    /// A file could not be written.
+    #[error("cannot write {}: {source}", file.display())]
+    Write {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A file of ours is damaged, or not what it should be.
+    #[error("{} cannot be used: {why}", file.display())]
+    File {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
     /// A file is not what its name says.
     #[error("{} is not MNIST's {what}: {got}; {want} was expected", file.display())]
     Content {

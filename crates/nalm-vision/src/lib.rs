@@ -3,20 +3,36 @@
 //! [`net::Net`] is a stack of image layers over one flat parameter vector, with hand-written gradients on kernels of its own
 //! ([`layer`], [`vector`]): direct convolution on images `[row][column][channel]`, gradients only where max-pooling, ReLU and dropout let
 //! any through, dense products by `gemm`. The same bits for any number of threads.
+//!
+//! The tasks are [`product`] (two digits side by side, or in two colour channels) and [`sequential`]; both are a [`Training`], which goes
+//! epoch by epoch and can be stopped and taken up between any two.
 
+mod adam;
+pub mod checkpoint;
+pub mod colour;
 pub mod error;
-pub mod isolated;
+pub mod export;
 pub mod layer;
 pub mod mnist;
 pub mod net;
 pub mod networks;
 pub mod pairs;
+pub mod product;
+mod recurrence;
+pub mod score;
+pub mod sequential;
+mod sight;
 mod team;
+pub mod training;
 pub mod vector;
 
 pub use error::Error;
+pub use export::Tensor;
 pub use layer::conv::Geometry;
 pub use layer::dense::Activation;
 pub use mnist::Mnist;
 pub use net::{Layer, Mode, Net, Workspace};
+pub use recurrence::Inputs;
+pub use sight::{Picture, Start};
+pub use training::{Checkpoint, History, NUMERICS, Training};
 pub use vector::Set;

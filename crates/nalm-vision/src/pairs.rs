@@ -86,6 +86,22 @@ impl Fold {
         let test = pick(&mnist.test, &|id| held_out.contains(&id));
         Ok(Self { train, test })
     }
+
+    /// Takes a share of the training samples out, rounded up, the same ones for all models; the rest stays in its order.
+    pub(crate) fn hold_back(&mut self, share: f64) -> Vec<Pair> {
+        let count = (share * self.train.len() as f64 - 1e-9).ceil() as usize;
+        let mut rng = Fast::open("held back", Purpose::Data);
+        let mut places: Vec<usize> = (0..self.train.len()).collect();
+        for k in (1..places.len()).rev() {
+            places.swap(k, rng.below(k as u32 + 1) as usize);
+        }
+        let mut back = vec![false; self.train.len()];
+        places[..count].iter().for_each(|&place| back[place] = true);
+        let mut flags = back.iter();
+        let held: Vec<Pair> = self.train.iter().zip(&back).filter(|(_, back)| **back).map(|(pair, _)| *pair).collect();
+        self.train.retain(|_| !flags.next().copied().unwrap_or(false));
+        held
+    }
 }
 
 /// Writes the left images of some pairs and then the right ones, 28 x 28, or 14 x 14 with every pixel the mean of four.
@@ -139,6 +155,13 @@ mod tests {
         assert_eq!((again.train, again.test), (fold.train.clone(), fold.test));
         assert_ne!(Fold::draw(&mnist, &TEN_FOLDS[2], 1_000, 3).unwrap().train, fold.train);
         assert!(Fold::draw(&mnist, &TEN_FOLDS[2], 0, 3).is_err());
+        for (fold, counts) in
+            [(0, (61_710, 10_890, 37_400)), (1, (62_645, 11_055, 36_300)), (2, (62_645, 11_055, 36_300))]
+        {
+            let mut drawn = Fold::draw(&mnist, THREE_FOLDS[fold], 1_100, fold as u64).unwrap();
+            let held = drawn.hold_back(0.15);
+            assert_eq!((drawn.train.len(), held.len(), drawn.test.len()), counts, "fold {fold}");
+        }
         let mut out = Vec::new();
         images(&mnist.train, &fold.train[..3], true, &mut out);
         assert_eq!(out.len(), 6 * 196);

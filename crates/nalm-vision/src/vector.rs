@@ -7,10 +7,12 @@ use nalm::{Lane, Real};
 /// Numbers in a [`Lane`].
 pub const LANES: usize = nalm::lane::LANES;
 
-/// A number type with a fused multiply-add.
+/// A number type with what images need besides arithmetic.
 pub trait Scalar: Real {
     /// self * b + c, rounded once.
     fn fused(self, b: Self, c: Self) -> Self;
+    /// The next whole number below.
+    fn floor(self) -> Self;
 }
 
 impl Scalar for f32 {
@@ -18,12 +20,20 @@ impl Scalar for f32 {
     fn fused(self, b: f32, c: f32) -> f32 {
         self.mul_add(b, c)
     }
+    #[inline(always)]
+    fn floor(self) -> f32 {
+        f32::floor(self)
+    }
 }
 
 impl Scalar for f64 {
     #[inline(always)]
     fn fused(self, b: f64, c: f64) -> f64 {
         self.mul_add(b, c)
+    }
+    #[inline(always)]
+    fn floor(self) -> f64 {
+        f64::floor(self)
     }
 }
 

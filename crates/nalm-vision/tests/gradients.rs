@@ -17,7 +17,7 @@ fn loss<R: Scalar>(net: &Net, p: &[R], x: &[R], key: &str) -> (f64, Vec<R>) {
     let scale = 2.0 / y.len() as f64;
     let dy: Vec<R> = y.iter().enumerate().map(|(k, y)| R::of(scale * weight(k) * y.to_f64())).collect();
     let mut gradient = vec![R::ZERO; net.param_len()];
-    net.backward(p, x, &mut work, &dy, &mut gradient, 1);
+    net.backward(p, x, &mut work, &dy, &mut gradient, None, 1);
     (value, gradient)
 }
 
@@ -158,7 +158,7 @@ fn threads_do_not_change_a_bit() {
             let (mut y, mut gradient) = (Vec::new(), vec![0.0; net.param_len()]);
             net.forward(&p, &x, &mut work, Mode::Train { key: "k" }, threads);
             work.outputs(&net, &mut y);
-            net.backward(&p, &x, &mut work, &y.clone(), &mut gradient, threads);
+            net.backward(&p, &x, &mut work, &y.clone(), &mut gradient, None, threads);
             (y, gradient)
         })
         .collect();

@@ -126,6 +126,11 @@ impl<R: Real> Network<R> {
         }
     }
 
+    /// The factors by which layer `index` multiplied its inputs in the last pass in training, where it does that.
+    pub fn noise_on<'w>(&self, work: &'w Workspace<R>, index: usize) -> Option<&'w [Lane<R>]> {
+        self.layers[index].noise_on(&work.tapes[index], work.at)
+    }
+
     /// Moves every parameter into its box.
     pub fn project(&self, p: &mut [R]) {
         for (k, layer) in self.layers.iter().enumerate() {

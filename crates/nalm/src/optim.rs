@@ -70,6 +70,24 @@ impl<R: Real> Optimisation<R> {
         Ok(Self { optimiser, mean: vec![R::ZERO; len], square: vec![R::ZERO; square], powers: (1.0, 1.0), path })
     }
 
+    /// What the next step depends on besides the gradient: the mean gradients, the mean squares, and the powers of both decays.
+    pub fn memory(&self) -> (&[R], &[R], (f64, f64)) {
+        (&self.mean, &self.square, self.powers)
+    }
+
+    /// Takes over the memory of another one with the same settings, and goes on as that one would.
+    pub fn remember(&mut self, mean: &[R], square: &[R], powers: (f64, f64)) -> Result<(), Error> {
+        for (what, own, got) in [("mean gradients", &self.mean, mean), ("mean squares", &self.square, square)] {
+            if own.len() != got.len() {
+                return Err(Error::Shape { what: format!("{what} to remember"), got: got.len(), want: own.len() });
+            }
+        }
+        self.mean.copy_from_slice(mean);
+        self.square.copy_from_slice(square);
+        self.powers = powers;
+        Ok(())
+    }
+
     /// Moves the parameters along the gradient.
     pub fn step(&mut self, p: &mut [R], gradient: &[R]) {
         let mean = &mut self.mean;
@@ -159,6 +177,21 @@ mod tests {
     fn sgd_takes_pytorchs_steps() {
         let p = three_steps(Optimiser::Sgd { learning_rate: 0.1, momentum: 0.9 });
         assert!((p[0] - 0.062).abs() < 1e-12 && (p[1] - 1.708).abs() < 1e-12, "{p:?}");
+    }
+
+    #[test]
+    fn a_memory_taken_over_goes_on_alike() {
+        let mut first = Optimisation::new(Optimiser::adam(0.1), 2, Path::best()).unwrap();
+        let mut p = [1.0f32, -2.0];
+        first.step(&mut p, &[0.5, 0.25]);
+        let mut second = Optimisation::new(Optimiser::adam(0.1), 2, Path::best()).unwrap();
+        let (mean, square, powers) = first.memory();
+        second.remember(mean, square, powers).unwrap();
+        let mut q = p;
+        first.step(&mut p, &[-0.1, 3.0]);
+        second.step(&mut q, &[-0.1, 3.0]);
+        assert_eq!(p, q);
+        assert!(second.remember(&[0.0], &[0.0, 0.0], powers).unwrap_err().to_string().contains("mean gradients"));
     }
 
     #[test]

@@ -60,3 +60,16 @@ impl<R: Scalar> Kernel for Pool<'_, R> {
         }
     }
 }
+
+/// Puts the gradients of pooled cells where the winners were; everything else is left as it is.
+pub(crate) fn unpool<R: Scalar>(columns: usize, channels: usize, dy: &[R], which: &[u8], scale: R, to: &mut [R]) {
+    for (cell, (dy, which)) in dy.chunks_exact(channels).zip(which.chunks_exact(channels)).enumerate() {
+        let (row, column) = (2 * (cell / (columns / 2)), 2 * (cell % (columns / 2)));
+        for (o, (&dy, &which)) in dy.iter().zip(which).enumerate() {
+            if which < NONE {
+                let (row, column) = (row + usize::from(which / 2), column + usize::from(which % 2));
+                to[(row * columns + column) * channels + o] = dy * scale;
+            }
+        }
+    }
+}

@@ -255,6 +255,11 @@ pub trait Module<R: Real>: Debug + Send + Sync {
         R::ZERO
     }
 
+    /// The factors by which the last [`Pass::Train`] multiplied the inputs, where the module does that.
+    fn noise_on<'a>(&self, _tape: &'a [Lane<R>], _at: Layout) -> Option<&'a [Lane<R>]> {
+        None
+    }
+
     /// How far the weights are from reading as arithmetic.
     fn sparsity_error(&self, _p: &[R]) -> R {
         R::ZERO

@@ -212,6 +212,10 @@ impl<R: Real> Module<R> for Snmu {
         penalty::sparsity(&p[..self.shape.weights()], false, strength, dp)
     }
 
+    fn noise_on<'a>(&self, tape: &'a [Lane<R>], at: Layout) -> Option<&'a [Lane<R>]> {
+        tape.get(..self.shape.inputs * at.lanes())
+    }
+
     fn sparsity_error(&self, p: &[R]) -> R {
         penalty::sparsity_error(p[..self.shape.weights()].iter().copied())
     }

@@ -1,0 +1,101 @@
+//! Parameters by name, laid out as PyTorch has them: convolutions `[output][input][row][column]`, dense layers `[output][input]` with
+//! images flattened channel by channel.
+
+use crate::net::{Layer, Net};
+use nalm::Real;
+
+/// A named tensor.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tensor<R = f32> {
+    /// Part, layer and kind: `classifier.conv1.weight`.
+    pub name: String,
+    /// Its sizes, outermost first.
+    pub shape: Vec<usize>,
+    /// The numbers, innermost last.
+    pub data: Vec<R>,
+}
+
+/// Rows, columns and channels of a layer's output, where it is an image.
+pub(crate) fn image(layer: &Layer) -> Option<[usize; 3]> {
+    match *layer {
+        Layer::Conv { geometry: g, pool, .. } => {
+            let half = if pool { 2 } else { 1 };
+            Some([g.rows() / half, g.columns() / half, g.outputs])
+        }
+        Layer::AveragePool { height, width, channels } => Some([height / 2, width / 2, channels]),
+        Layer::Dense { .. } | Layer::SoftArgmax { .. } => None,
+    }
+}
+
+/// From `[row][column][channel]` to `[channel][row][column]`.
+fn channels_first<R: Real>([rows, columns, channels]: [usize; 3], from: &[R]) -> impl Iterator<Item = R> {
+    (0..channels * rows * columns).map(move |k| {
+        let (channel, place) = (k / (rows * columns), k % (rows * columns));
+        from[place * channels + channel]
+    })
+}
+
+/// The parameters of a network, or anything laid out like them, such as their gradient.
+pub fn tensors<R: Real>(part: &str, net: &Net, p: &[R]) -> Vec<Tensor<R>> {
+    let mut all = Vec::new();
+    let (mut convolutions, mut dense, mut start) = (0, 0, 0);
+    let mut before = None;
+    for layer in net.layers() {
+        let p = &p[start..start + layer.param_len()];
+        start += layer.param_len();
+        let (name, outputs, shape, per_output) = match *layer {
+            Layer::Conv { geometry: g, .. } => {
+                convolutions += 1;
+                let shape = vec![g.outputs, g.inputs, g.kernel, g.kernel];
+                (format!("conv{convolutions}"), g.outputs, shape, Some([g.kernel, g.kernel, g.inputs]))
+            }
+            Layer::Dense { inputs, outputs, .. } => {
+                dense += 1;
+                (format!("dense{dense}"), outputs, vec![outputs, inputs], before)
+            }
+            Layer::AveragePool { .. } | Layer::SoftArgmax { .. } => {
+                before = image(layer);
+                continue;
+            }
+        };
+        before = image(layer);
+        let (weights, bias) = p.split_at(p.len() - outputs);
+        let row = |row: &[R]| match per_output {
+            Some(sizes) => channels_first(sizes, row).collect(),
+            None => row.to_vec(),
+        };
+        let data = weights.chunks_exact(weights.len() / outputs).flat_map(row).collect();
+        all.push(Tensor { name: format!("{part}.{name}.weight"), shape, data });
+        all.push(Tensor { name: format!("{part}.{name}.bias"), shape: vec![outputs], data: bias.to_vec() });
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::networks;
+    use crate::vector::Set;
+
+    #[test]
+    fn every_parameter_is_in_one_tensor() {
+        let net = networks::digit_regressor(Set::best()).unwrap();
+        let p: Vec<f32> = (0..net.param_len()).map(|k| k as f32).collect();
+        let all = tensors("regressor", &net, &p);
+        let names: Vec<&str> = all.iter().map(|t| t.name.as_str()).collect();
+        assert_eq!(
+            names[..4],
+            ["regressor.conv1.weight", "regressor.conv1.bias", "regressor.conv2.weight", "regressor.conv2.bias"]
+        );
+        assert_eq!(all[2].shape, [50, 20, 5, 5]);
+        assert_eq!(all[4].shape, [500, 800]);
+        let mut seen: Vec<f32> = all.iter().flat_map(|t| t.data.clone()).collect();
+        assert!(all.iter().all(|t| t.data.len() == t.shape.iter().product::<usize>()));
+        seen.sort_by(f32::total_cmp);
+        assert_eq!(seen, p);
+        // Second input channel, first kernel place, of the first output: the second number of a patch here.
+        assert_eq!(all[2].data[25], 521.0);
+        // The dense layer's first two inputs are two columns of channel 0, which here lie 50 apart.
+        assert_eq!(all[4].data[1] - all[4].data[0], 50.0);
+    }
+}

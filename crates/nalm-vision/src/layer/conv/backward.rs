@@ -1,0 +1,141 @@
+//! The backward pass: over the live positions, or along the output channels where there are few input channels.
+
+use super::{Geometry, Live};
+use crate::vector::{Kernel, LANES, Scalar, Set, accumulate, add_runs, run, spread_run};
+use nalm::Lane;
+
+/// Adds the gradient of weights and biases of one image, and overwrites that of the image where it is wanted.
+pub(crate) fn backward<R: Scalar>(
+    g: &Geometry,
+    set: Set,
+    p: &[R],
+    x: &[R],
+    live: &Live<R>,
+    dp: &mut [R],
+    dx: Option<&mut [R]>,
+) {
+    run(set, Weights { g: *g, x, live, dp });
+    backward_input(g, set, p, live, dx);
+}
+
+/// Overwrites the gradient of one image, where it is wanted.
+pub(crate) fn backward_input<R: Scalar>(g: &Geometry, set: Set, p: &[R], live: &Live<R>, dx: Option<&mut [R]>) {
+    if let Some(dx) = dx {
+        run(set, Input { g: *g, p, live, dx });
+    }
+}
+
+struct Weights<'a, R> {
+    g: Geometry,
+    x: &'a [R],
+    live: &'a Live<R>,
+    dp: &'a mut [R],
+}
+
+impl<R: Scalar> Kernel for Weights<'_, R> {
+    type Output = ();
+    #[inline(always)]
+    fn run<const FMA: bool, const PIXELS: usize, const VECTORS: usize>(self) {
+        let Self { g, x, live, dp } = self;
+        let (patch, line, wide) = (g.patch(), g.kernel * g.inputs, g.width * g.inputs);
+        let (dw, db) = dp.split_at_mut(g.outputs * patch);
+        for (o, entries) in live.entries.iter().enumerate() {
+            for (ky, dw) in dw[o * patch..(o + 1) * patch].chunks_exact_mut(line).enumerate() {
+                add_runs::<R, FMA>(x, ky * wide, entries, dw);
+            }
+            for &(_, value) in entries {
+                db[o] += value;
+            }
+        }
+    }
+}
+
+struct Input<'a, R> {
+    g: Geometry,
+    p: &'a [R],
+    live: &'a Live<R>,
+    dx: &'a mut [R],
+}
+
+impl<R: Scalar> Kernel for Input<'_, R> {
+    type Output = ();
+    #[inline(always)]
+    fn run<const FMA: bool, const PIXELS: usize, const VECTORS: usize>(self) {
+        let Self { g, p, live, dx } = self;
+        let (patch, line, wide) = (g.patch(), g.kernel * g.inputs, g.width * g.inputs);
+        dx.fill(R::ZERO);
+        for (o, entries) in live.entries.iter().enumerate() {
+            let w = &p[o * patch..(o + 1) * patch];
+            for (ky, w) in w.chunks_exact(line).enumerate() {
+                spread_run::<R, FMA>(w, ky * wide, entries, dx);
+            }
+        }
+    }
+}
+
+/// Adds the gradient of weights and biases of one image with few input channels, from the whole output gradient `[row][column][channel]`. Runs of
+/// the sparse way would be too short here; this one goes along the output channels.
+pub(crate) fn backward_narrow<R: Scalar>(g: &Geometry, set: Set, x: &[R], dy: &[R], dp: &mut [R]) {
+    run(set, Narrow { g: *g, x, dy, dp });
+}
+
+struct Narrow<'a, R> {
+    g: Geometry,
+    x: &'a [R],
+    dy: &'a [R],
+    dp: &'a mut [R],
+}
+
+impl<R: Scalar> Kernel for Narrow<'_, R> {
+    type Output = ();
+    #[inline(always)]
+    fn run<const FMA: bool, const PIXELS: usize, const VECTORS: usize>(self) {
+        let Self { g, x, dy, dp } = self;
+        let patch = g.patch();
+        let offset = |k: usize| (k / (g.kernel * g.inputs)) * g.width * g.inputs + k % (g.kernel * g.inputs);
+        let (dw, db) = dp.split_at_mut(g.outputs * patch);
+        for first in (0..g.outputs).step_by(LANES) {
+            let count = LANES.min(g.outputs - first);
+            let whole = count == LANES;
+            let mut bias = Lane::<R>::ZERO;
+            for k0 in (0..patch).step_by(TOGETHER) {
+                let together = TOGETHER.min(patch - k0);
+                let mut offsets = [0; TOGETHER];
+                for (k, offset_k) in offsets.iter_mut().enumerate() {
+                    *offset_k = offset(k0 + k.min(together - 1));
+                }
+                let mut sums = [Lane::<R>::ZERO; TOGETHER];
+                for row in 0..g.rows() {
+                    for column in 0..g.columns() {
+                        let cell = (row * g.columns() + column) * g.outputs + first;
+                        // A copy of known length is one instruction, and of any other a call.
+                        let mut d = Lane::<R>::ZERO;
+                        if whole {
+                            d.0.copy_from_slice(&dy[cell..cell + LANES]);
+                        } else {
+                            d.0.iter_mut().zip(&dy[cell..cell + count]).for_each(|(d, &dy)| *d = dy);
+                        }
+                        let at = (row * g.width + column) * g.inputs;
+                        for k in 0..TOGETHER {
+                            accumulate::<R, FMA>(&mut sums[k], x[at + offsets[k]], &d);
+                        }
+                        if k0 == 0 {
+                            accumulate::<R, FMA>(&mut bias, R::ONE, &d);
+                        }
+                    }
+                }
+                for k in 0..together {
+                    for i in 0..count {
+                        dw[(first + i) * patch + k0 + k] += sums[k][i];
+                    }
+                }
+            }
+            for i in 0..count {
+                db[first + i] += bias[i];
+            }
+        }
+    }
+}
+
+/// Weights whose gradients are summed in registers at a time.
+const TOGETHER: usize = 9;

@@ -1,0 +1,204 @@
+//! The forward pass: register tiles of neighbouring pixels by lanes of output channels.
+
+use super::Geometry;
+use crate::layer::pool;
+use crate::vector::{Kernel, LANES, Scalar, Set, accumulate, run};
+use nalm::Lane;
+
+/// Weights in the order in which the forward pass reads them: `[block of lanes][kernel row, column, input][lane]`, padded with zeros.
+#[derive(Clone, Debug)]
+pub struct Packed<R> {
+    weights: Vec<Lane<R>>,
+    bias: Vec<Lane<R>>,
+    set: Set,
+}
+
+impl<R: Scalar> Packed<R> {
+    /// Room for the weights of a convolution.
+    pub fn new(g: &Geometry, set: Set) -> Self {
+        Self { weights: vec![Lane::ZERO; g.lanes() * g.patch()], bias: vec![Lane::ZERO; g.lanes()], set }
+    }
+
+    /// The instructions that it was made for.
+    pub(crate) fn set(&self) -> Set {
+        self.set
+    }
+
+    /// Takes parameters `[output][kernel row][kernel column][input]`, then biases.
+    pub fn pack(&mut self, g: &Geometry, p: &[R]) {
+        let (patch, most) = (g.patch(), self.set.tile_lanes());
+        let (weights, bias) = p.split_at(g.outputs * patch);
+        let mut at = 0;
+        let mut lane = 0;
+        while lane < g.lanes() {
+            let block = most.min(g.lanes() - lane);
+            for k in 0..patch {
+                for v in 0..block {
+                    for i in 0..LANES {
+                        let o = (lane + v) * LANES + i;
+                        self.weights[at][i] = if o < g.outputs { weights[o * patch + k] } else { R::ZERO };
+                    }
+                    at += 1;
+                }
+            }
+            lane += block;
+        }
+        for (o, &b) in bias.iter().enumerate() {
+            self.bias[o / LANES][o % LANES] = b;
+        }
+    }
+}
+
+/// Computes one image behind ReLU.
+pub(crate) fn forward<R: Scalar>(g: &Geometry, packed: &Packed<R>, x: &[R], y: &mut [R], row: &mut [Lane<R>]) {
+    let lanes = g.lanes();
+    for (r, y) in y.chunks_exact_mut(g.columns() * g.outputs).enumerate() {
+        forward_rows(g, packed, x, r, 1, row);
+        for (pixel, y) in row.chunks_exact(lanes).zip(y.chunks_exact_mut(g.outputs)) {
+            let flat = nalm::lane::flat(pixel);
+            y.iter_mut().zip(flat).for_each(|(y, &sum)| *y = sum.at_least(R::ZERO));
+        }
+    }
+}
+
+/// Computes one image behind ReLU and 2x2 max-pooling.
+pub(crate) fn forward_and_pool<R: Scalar>(
+    g: &Geometry,
+    packed: &Packed<R>,
+    x: &[R],
+    y: &mut [R],
+    which: &mut [u8],
+    rows: &mut [Lane<R>],
+) {
+    let (line, len) = (row_lanes(g), g.columns() / 2 * g.outputs);
+    for (r, (y, which)) in y.chunks_exact_mut(len).zip(which.chunks_exact_mut(len)).enumerate() {
+        forward_rows(g, packed, x, 2 * r, 2, rows);
+        let (upper, lower) = rows.split_at(line);
+        pool::pool_rows(packed.set(), [upper, lower], g.lanes(), g.outputs, y, which);
+    }
+}
+
+/// Rows of output channels in whole lanes: what `forward_rows` writes.
+pub(crate) fn row_lanes(g: &Geometry) -> usize {
+    g.columns() * g.lanes()
+}
+
+/// Computes output rows `first..first + count` of one image, bias included, into `[row][column][lane]`.
+#[inline(always)]
+fn forward_rows<R: Scalar>(g: &Geometry, packed: &Packed<R>, x: &[R], first: usize, count: usize, out: &mut [Lane<R>]) {
+    run(packed.set, Forward { g: *g, packed, x, first, count, out });
+}
+
+struct Forward<'a, R> {
+    g: Geometry,
+    packed: &'a Packed<R>,
+    x: &'a [R],
+    first: usize,
+    count: usize,
+    out: &'a mut [Lane<R>],
+}
+
+impl<R: Scalar> Kernel for Forward<'_, R> {
+    type Output = ();
+    #[inline(always)]
+    fn run<const FMA: bool, const PIXELS: usize, const VECTORS: usize>(self) {
+        let Self { g, packed, x, first, count, out } = self;
+        let (columns, lanes) = (g.columns(), g.lanes());
+        for row in 0..count {
+            let y = first + row;
+            let out = &mut out[row * columns * lanes..(row + 1) * columns * lanes];
+            let mut lane = 0;
+            let mut weights = packed.weights.as_slice();
+            while lane < lanes {
+                let block = VECTORS.min(lanes - lane);
+                let (own, rest) = weights.split_at(block * g.patch());
+                weights = rest;
+                let mut column = 0;
+                while column < columns {
+                    let left = columns - column;
+                    let at = Tile { g: &g, x, y, column, weights: own, bias: &packed.bias[lane..lane + block], lane };
+                    // Smaller tiles at the end of a row; the last one may be a single pixel.
+                    if block == VECTORS && VECTORS > 1 {
+                        column += at.best::<FMA, PIXELS, VECTORS>(left, out);
+                    } else {
+                        column += at.best::<FMA, PIXELS, 1>(left, out);
+                    }
+                }
+                lane += block;
+            }
+        }
+    }
+}
+
+/// Some neighbouring pixels of a row, for some lanes of channels.
+struct Tile<'a, R> {
+    g: &'a Geometry,
+    x: &'a [R],
+    y: usize,
+    column: usize,
+    weights: &'a [Lane<R>],
+    bias: &'a [Lane<R>],
+    lane: usize,
+}
+
+impl<R: Scalar> Tile<'_, R> {
+    /// The widest tile that fits; returns its pixels.
+    #[inline(always)]
+    fn best<const FMA: bool, const PIXELS: usize, const VECTORS: usize>(
+        &self,
+        left: usize,
+        out: &mut [Lane<R>],
+    ) -> usize {
+        if left >= PIXELS {
+            self.compute::<FMA, PIXELS, VECTORS>(out);
+            PIXELS
+        } else if left >= 8 && PIXELS > 8 {
+            self.compute::<FMA, 8, VECTORS>(out);
+            8
+        } else if left >= 4 {
+            self.compute::<FMA, 4, VECTORS>(out);
+            4
+        } else if left >= 2 {
+            self.compute::<FMA, 2, VECTORS>(out);
+            2
+        } else {
+            self.compute::<FMA, 1, VECTORS>(out);
+            1
+        }
+    }
+
+    #[inline(always)]
+    fn compute<const FMA: bool, const PIXELS: usize, const VECTORS: usize>(&self, out: &mut [Lane<R>]) {
+        let g = self.g;
+        let mut sums = [[Lane::<R>::ZERO; VECTORS]; PIXELS];
+        for p in 0..PIXELS {
+            for v in 0..VECTORS {
+                sums[p][v] = self.bias[v];
+            }
+        }
+        let run = g.kernel * g.inputs;
+        for ky in 0..g.kernel {
+            let from = ((self.y + ky) * g.width + self.column) * g.inputs;
+            // One slice a pixel, all of the same length, so that nothing needs to be checked inside.
+            let mut pixels = [&self.x[..0]; PIXELS];
+            for (p, pixel) in pixels.iter_mut().enumerate() {
+                *pixel = &self.x[from + p * g.inputs..][..run];
+            }
+            let weights = &self.weights[ky * run * VECTORS..(ky + 1) * run * VECTORS];
+            for (k, w) in weights.chunks_exact(VECTORS).enumerate().take(run) {
+                for p in 0..PIXELS {
+                    let x = pixels[p][k];
+                    for v in 0..VECTORS {
+                        accumulate::<R, FMA>(&mut sums[p][v], x, &w[v]);
+                    }
+                }
+            }
+        }
+        let lanes = g.lanes();
+        for p in 0..PIXELS {
+            for v in 0..VECTORS {
+                out[(self.column + p) * lanes + self.lane + v] = sums[p][v];
+            }
+        }
+    }
+}

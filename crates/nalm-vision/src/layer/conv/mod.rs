@@ -1,0 +1,67 @@
+//! Convolution without padding, stride 1, computed directly: no patches are copied.
+//!
+//! Tensors are `[row][column][channel]`. For one output pixel the inputs are, per kernel row, one run of `kernel * inputs` neighbouring
+//! numbers; a register tile computes several neighbouring pixels for one or two lanes of output channels.
+
+mod backward;
+mod forward;
+mod live;
+
+pub(crate) use backward::{backward, backward_input, backward_narrow};
+pub use forward::Packed;
+pub(crate) use forward::{forward, forward_and_pool, row_lanes};
+pub(crate) use live::Live;
+
+use crate::vector::LANES;
+
+/// The shape of a convolution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Geometry {
+    /// Rows and columns of an input image.
+    pub height: usize,
+    /// Columns of an input image.
+    pub width: usize,
+    /// Channels of an input image.
+    pub inputs: usize,
+    /// Channels of an output image.
+    pub outputs: usize,
+    /// Rows and columns of the kernel.
+    pub kernel: usize,
+}
+
+impl Geometry {
+    /// Rows of an output image.
+    pub fn rows(&self) -> usize {
+        self.height + 1 - self.kernel
+    }
+
+    /// Columns of an output image.
+    pub fn columns(&self) -> usize {
+        self.width + 1 - self.kernel
+    }
+
+    /// Numbers of an input image.
+    pub fn input_len(&self) -> usize {
+        self.height * self.width * self.inputs
+    }
+
+    /// Numbers of an output image.
+    pub fn output_len(&self) -> usize {
+        self.rows() * self.columns() * self.outputs
+    }
+
+    /// Weights of one output channel.
+    pub fn patch(&self) -> usize {
+        self.kernel * self.kernel * self.inputs
+    }
+
+    /// Weights and biases.
+    pub fn param_len(&self) -> usize {
+        self.outputs * (self.patch() + 1)
+    }
+
+    /// Output channels in whole lanes.
+    pub fn lanes(&self) -> usize {
+        self.outputs.div_ceil(LANES)
+    }
+}

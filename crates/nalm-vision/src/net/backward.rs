@@ -1,0 +1,220 @@
+//! Computes the gradient of a batch, block by block.
+
+use super::workspace::{Scratch, Workspace};
+use super::{BLOCK, Layer, Net};
+use crate::layer::dense::{Shape, product};
+use crate::layer::{average_pool, conv, pool, soft_argmax};
+use crate::team;
+use crate::vector::Scalar;
+
+/// Fewer input channels than this make runs too short for the sparse gradient.
+const NARROW: usize = 8;
+
+impl Net {
+    /// Overwrites `gradient` with that of a loss, given the gradient `dy` of the outputs of the last forward pass over `x`; and `dx` with
+    /// that of the inputs, where it is wanted.
+    pub fn backward<R: Scalar>(
+        &self,
+        p: &[R],
+        x: &[R],
+        work: &mut Workspace<R>,
+        dy: &[R],
+        gradient: &mut [R],
+        dx: Option<&mut [R]>,
+        threads: usize,
+    ) {
+        let samples = work.samples;
+        let mut dx = dx.map(|dx| dx.chunks_mut(BLOCK * self.input_len()));
+        let mut blocks: Vec<BackwardBlock<'_, R>> = Vec::new();
+        let mut slopes: Vec<_> = self
+            .layers
+            .iter()
+            .zip(&mut work.slopes)
+            .map(|(layer, slopes)| slopes.chunks_mut(BLOCK * layer.output_len().max(1)))
+            .collect();
+        let parts = work.partial[..samples.div_ceil(BLOCK)].iter_mut().zip(&mut work.scratch);
+        for (b, (partial, scratch)) in parts.enumerate() {
+            let first = b * BLOCK;
+            let count = BLOCK.min(samples - first);
+            let slopes = slopes.iter_mut().map(|slopes| slopes.next().unwrap_or_default()).collect();
+            let dx = dx.as_mut().and_then(Iterator::next);
+            blocks.push(BackwardBlock { first, count, slopes, partial, scratch, dx });
+        }
+        let (kept, which) = (&work.kept, &work.which);
+        team::each(threads, blocks, |block| self.backward_block(p, x, kept, which, dy, block));
+        self.gather(x, work, gradient, threads);
+    }
+
+    fn backward_block<R: Scalar>(
+        &self,
+        p: &[R],
+        x: &[R],
+        kept: &[Vec<R>],
+        which: &[Vec<u8>],
+        dy: &[R],
+        mut block: BackwardBlock<'_, R>,
+    ) {
+        let (first, count) = (block.first, block.count);
+        let own = |all: &[R], len: usize| -> std::ops::Range<usize> {
+            debug_assert!(all.len() >= (first + count) * len);
+            first * len..(first + count) * len
+        };
+        block.partial.fill(R::ZERO);
+        let outputs = self.output_len();
+        let Scratch { slope, below, dense, live, .. } = &mut *block.scratch;
+        slope.clear();
+        slope.extend_from_slice(&dy[own(dy, outputs)]);
+        let mut end = block.partial.len();
+        let asked = block.dx.is_some();
+        let wanted = |k: usize| k > 0 || asked;
+        for (k, layer) in self.layers.iter().enumerate().rev() {
+            let x_len = layer.input_len();
+            let x = if k == 0 { &x[own(x, x_len)] } else { &kept[k - 1][own(&kept[k - 1], x_len)] };
+            let p = &p[self.starts[k]..self.starts[k + 1]];
+            below.resize(count * x_len, R::ZERO);
+            match *layer {
+                Layer::SoftArgmax { classes } => {
+                    let kept = &kept[k][own(&kept[k], 1 + classes)];
+                    for ((kept, dz), dx) in
+                        kept.chunks_exact(1 + classes).zip(&*slope).zip(below.chunks_exact_mut(classes))
+                    {
+                        soft_argmax::backward(&kept[1..], kept[0], *dz, dx);
+                    }
+                }
+                Layer::Dense { inputs, outputs, activation, drop } => {
+                    let y = &kept[k][own(&kept[k], outputs)];
+                    let scale = R::of(1.0 / (1.0 - drop));
+                    let own_slopes = &mut block.slopes[k][..count * outputs];
+                    for ((d, &y), &dy) in own_slopes.iter_mut().zip(y).zip(&*slope) {
+                        *d = dy * activation.slope(y) * if drop > 0.0 { scale } else { R::ONE };
+                    }
+                    if wanted(k) {
+                        let (from, to) = (Shape::new(count, outputs), Shape::new(count, inputs));
+                        product(below, to, own_slopes, from, &p[..outputs * inputs], Shape::new(outputs, inputs));
+                    }
+                }
+                Layer::AveragePool { width, channels, .. } => {
+                    for (dx, dy) in below.chunks_exact_mut(x_len).zip(slope.chunks_exact(layer.output_len())) {
+                        average_pool::backward(width, channels, dy, dx);
+                    }
+                }
+                Layer::Conv { geometry: g, pool, drop } => {
+                    let start = end - layer.param_len();
+                    let dp = &mut block.partial[start..end];
+                    end = start;
+                    let len = layer.output_len();
+                    let y = &kept[k][own(&kept[k], len)];
+                    let scale = R::of(1.0 / (1.0 - drop));
+                    let Some(live) = &mut live[k] else { continue };
+                    for s in 0..count {
+                        let (x, dy) = (&x[s * x_len..(s + 1) * x_len], &slope[s * len..(s + 1) * len]);
+                        let dx = wanted(k).then(|| &mut below[s * x_len..(s + 1) * x_len]);
+                        let narrow = g.inputs < NARROW;
+                        if narrow {
+                            dense.clear();
+                            dense.resize(g.output_len(), R::ZERO);
+                            if pool {
+                                let which = &which[k][(first + s) * len..(first + s + 1) * len];
+                                pool::unpool(g.columns(), g.outputs, dy, which, scale, dense);
+                            } else {
+                                for ((d, &dy), &y) in dense.iter_mut().zip(dy).zip(&y[s * len..(s + 1) * len]) {
+                                    *d = if y > R::ZERO { dy } else { R::ZERO };
+                                }
+                            }
+                            conv::backward_narrow(&g, self.set, x, dense, dp);
+                        }
+                        if narrow && dx.is_none() {
+                            continue;
+                        }
+                        if pool {
+                            let which = &which[k][(first + s) * len..(first + s + 1) * len];
+                            live.of_pooled(&g, dy, which, scale);
+                        } else {
+                            live.of_relu(&g, dy, &y[s * len..(s + 1) * len]);
+                        }
+                        match narrow {
+                            true => conv::backward_input(&g, self.set, p, live, dx),
+                            false => conv::backward(&g, self.set, p, x, live, dp, dx),
+                        }
+                    }
+                }
+            }
+            std::mem::swap(slope, below);
+        }
+        if let Some(dx) = &mut block.dx {
+            dx.copy_from_slice(slope);
+        }
+    }
+
+    /// Sums what the blocks left behind, and computes the gradients of dense layers over the whole batch.
+    fn gather<R: Scalar>(&self, x: &[R], work: &Workspace<R>, gradient: &mut [R], threads: usize) {
+        let samples = work.samples;
+        let mut pieces: Vec<Piece<'_, R>> = Vec::new();
+        let mut rest = gradient;
+        let mut conv_start = 0;
+        for (k, layer) in self.layers.iter().enumerate() {
+            let (own, after) = rest.split_at_mut(layer.param_len());
+            rest = after;
+            match *layer {
+                Layer::Conv { .. } => {
+                    pieces.push(Piece::Sum { from: conv_start, to: own });
+                    conv_start += layer.param_len();
+                }
+                Layer::Dense { inputs, outputs, .. } => {
+                    let (mut weights, bias) = own.split_at_mut(outputs * inputs);
+                    let rows = outputs.div_ceil(8);
+                    let mut first = 0;
+                    while first < outputs {
+                        let count = rows.min(outputs - first);
+                        let (to, after) = weights.split_at_mut(count * inputs);
+                        weights = after;
+                        pieces.push(Piece::Weights { layer: k, first, count, to });
+                        first += count;
+                    }
+                    pieces.push(Piece::Bias { layer: k, to: bias });
+                }
+                _ => {}
+            }
+        }
+        let partial = &work.partial[..samples.div_ceil(BLOCK)];
+        team::each(threads, pieces, |piece| match piece {
+            Piece::Sum { from, to } => {
+                to.fill(R::ZERO);
+                for block in partial {
+                    to.iter_mut().zip(&block[from..]).for_each(|(to, &part)| *to += part);
+                }
+            }
+            Piece::Weights { layer, first, count, to } => {
+                let Layer::Dense { inputs, outputs, .. } = self.layers[layer] else { return };
+                let x = if layer == 0 { x } else { &work.kept[layer - 1] };
+                let slopes = Shape { rows: samples, columns: count, row_stride: outputs, column_stride: 1 };
+                let (to_at, x_at) = (Shape::new(count, inputs), Shape::new(samples, inputs));
+                product(to, to_at, &work.slopes[layer][first..], slopes.transposed(), x, x_at);
+            }
+            Piece::Bias { layer, to } => {
+                to.fill(R::ZERO);
+                for row in work.slopes[layer][..samples * to.len()].chunks_exact(to.len()) {
+                    to.iter_mut().zip(row).for_each(|(to, &d)| *to += d);
+                }
+            }
+        });
+    }
+}
+
+/// A part of the gradient that one thread computes.
+enum Piece<'a, R> {
+    Sum { from: usize, to: &'a mut [R] },
+    Weights { layer: usize, first: usize, count: usize, to: &'a mut [R] },
+    Bias { layer: usize, to: &'a mut [R] },
+}
+
+struct BackwardBlock<'a, R> {
+    first: usize,
+    count: usize,
+    slopes: Vec<&'a mut [R]>,
+    /// Gradients of the convolutions, one after the other.
+    partial: &'a mut Vec<R>,
+    scratch: &'a mut Scratch<R>,
+    /// The gradient of the inputs, where it is wanted.
+    dx: Option<&'a mut [R]>,
+}

@@ -1,0 +1,114 @@
+//! Computes the outputs of a batch, block by block.
+
+use super::workspace::{Scratch, Workspace};
+use super::{BLOCK, Layer, Mode, Net};
+use crate::layer::conv::{self, Packed};
+use crate::layer::dense::{Shape, product};
+use crate::layer::{average_pool, dropout, soft_argmax};
+use crate::team;
+use crate::vector::Scalar;
+use nalm::Lane;
+use nalm::rng::{Fast, Purpose};
+
+impl Net {
+    /// Computes the outputs of a batch; they stay in the workspace.
+    pub fn forward<R: Scalar>(&self, p: &[R], x: &[R], work: &mut Workspace<R>, mode: Mode<'_>, threads: usize) {
+        let samples = x.len() / self.input_len();
+        work.samples = samples;
+        for (k, packed) in work.packed.iter_mut().enumerate() {
+            if let (Some(packed), Layer::Conv { geometry, .. }) = (packed, &self.layers[k]) {
+                packed.pack(geometry, &p[self.starts[k]..self.starts[k + 1]]);
+            }
+        }
+        let mut blocks: Vec<ForwardBlock<'_, R>> = x
+            .chunks(BLOCK * self.input_len())
+            .enumerate()
+            .zip(&mut work.scratch)
+            .map(|((b, x), scratch)| ForwardBlock { first: b * BLOCK, x, kept: Vec::new(), which: Vec::new(), scratch })
+            .collect();
+        for ((layer, kept), which) in self.layers.iter().zip(&mut work.kept).zip(&mut work.which) {
+            let kept = kept[..samples * layer.kept_len()].chunks_mut(BLOCK * layer.kept_len());
+            blocks.iter_mut().zip(kept).for_each(|(block, kept)| block.kept.push(kept));
+            let mut which = which.chunks_mut(BLOCK * layer.output_len().max(1));
+            blocks.iter_mut().for_each(|block| block.which.push(which.next().unwrap_or_default()));
+        }
+        let packed = &work.packed;
+        team::each(threads, blocks, |block| self.forward_block(p, packed, block, mode));
+    }
+
+    fn forward_block<R: Scalar>(
+        &self,
+        p: &[R],
+        packed: &[Option<Packed<R>>],
+        mut block: ForwardBlock<'_, R>,
+        mode: Mode<'_>,
+    ) {
+        let samples = block.x.len() / self.input_len();
+        let mut dice: Vec<Option<Fast>> = (0..samples)
+            .map(|s| match mode {
+                Mode::Train { key } => Some(Fast::open(&format!("{key}|{}", block.first + s), Purpose::Noise)),
+                Mode::Eval => None,
+            })
+            .collect();
+        let Scratch { rows, words, .. } = &mut *block.scratch;
+        for (k, layer) in self.layers.iter().enumerate() {
+            let (before, after) = block.kept.split_at_mut(k);
+            let (x, y) = (before.last().map_or(block.x, |kept| &**kept), &mut *after[0]);
+            let p = &p[self.starts[k]..self.starts[k + 1]];
+            match *layer {
+                Layer::Conv { geometry: g, pool, drop } => {
+                    let Some(packed) = &packed[k] else { continue };
+                    let line = conv::row_lanes(&g);
+                    rows.resize(2 * line, Lane::ZERO);
+                    let mut which = block.which[k].chunks_mut(layer.output_len());
+                    for ((x, y), dice) in
+                        x.chunks_exact(g.input_len()).zip(y.chunks_exact_mut(layer.output_len())).zip(&mut dice)
+                    {
+                        if !pool {
+                            conv::forward(&g, packed, x, y, &mut rows[..line]);
+                            continue;
+                        }
+                        let Some(which) = which.next() else { continue };
+                        conv::forward_and_pool(&g, packed, x, y, which, &mut rows[..2 * line]);
+                        if let Some(dice) = dice {
+                            dropout::cells(drop, dice, words, y, which);
+                        }
+                    }
+                }
+                Layer::Dense { inputs, outputs, activation, drop } => {
+                    let (weights, bias) = p.split_at(outputs * inputs);
+                    let shape = Shape::new(outputs, inputs).transposed();
+                    product(y, Shape::new(samples, outputs), x, Shape::new(samples, inputs), weights, shape);
+                    for (y, dice) in y.chunks_exact_mut(outputs).zip(&mut dice) {
+                        for (y, &b) in y.iter_mut().zip(bias) {
+                            *y = activation.apply(*y + b);
+                        }
+                        if let Some(dice) = dice {
+                            dropout::numbers(drop, dice, words, y);
+                        }
+                    }
+                }
+                Layer::AveragePool { width, channels, .. } => {
+                    for (x, y) in x.chunks_exact(layer.input_len()).zip(y.chunks_exact_mut(layer.output_len())) {
+                        average_pool::forward(width, channels, x, y);
+                    }
+                }
+                Layer::SoftArgmax { classes } => {
+                    for (x, kept) in x.chunks_exact(classes).zip(y.chunks_exact_mut(1 + classes)) {
+                        let (z, p) = kept.split_at_mut(1);
+                        z[0] = soft_argmax::forward(x, p);
+                    }
+                }
+            }
+        }
+    }
+}
+
+struct ForwardBlock<'a, R> {
+    /// Its first sample.
+    first: usize,
+    x: &'a [R],
+    kept: Vec<&'a mut [R]>,
+    which: Vec<&'a mut [u8]>,
+    scratch: &'a mut Scratch<R>,
+}

@@ -1,0 +1,430 @@
+//! The static product: a network sees two digits, a unit multiplies what it sees, and only the product is supervised.
+
+use crate::adam::Adam;
+use crate::error::Error;
+use crate::export::Tensor;
+use crate::mnist::{Digits, Mnist};
+use crate::pairs::{Fold, Pair, TEN_FOLDS, THREE_FOLDS};
+use crate::score::{Confusion, Score, Tally};
+use crate::sight::{Colour, Glance, Isolated, Picture, Sight, Start};
+use crate::training::{Checkpoint, History, Progress, Training, flat};
+use nalm::lane::LANES;
+use nalm::module::{self, Options, Shape};
+use nalm::rng::{Fast, Purpose};
+use nalm::{Layout, Network, Pass, Penalty, Rng, Schedule, batch};
+use serde::{Deserialize, Serialize};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// Pairs that are evaluated at a time.
+const EVALUATED: usize = 128;
+
+/// How the digits are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum View {
+    /// Side by side.
+    Isolated {
+        /// Whether images are halved to 14 x 14.
+        halved: bool,
+    },
+    /// Rotated, scaled and moved in two colour channels.
+    Colour {
+        /// Where the transformers start.
+        start: Start,
+    },
+}
+
+/// A run, completely described.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// How the digits are shown.
+    pub view: View,
+    /// The multiplication head: `mul`, `fc`, `nmu` or `snmu`.
+    pub head: String,
+    /// Its noise and start.
+    pub options: Options,
+    /// Which of the folds; also the seed.
+    pub fold: usize,
+    /// Samples of a pair.
+    pub samples: usize,
+    /// Epochs; there is one more row than this.
+    pub epochs: u64,
+    /// Pairs in a batch.
+    pub batch: usize,
+    /// Strength of the sparsity penalty at the end of its ramp.
+    pub lambda: f64,
+    /// First and last epoch of the ramp.
+    pub ramp: (u64, u64),
+    /// Epochs between two rows.
+    pub row_every: u64,
+    /// Training pairs that are evaluated for a row, evenly spread.
+    pub train_evaluated: usize,
+    /// Threads; results do not depend on them.
+    pub threads: usize,
+}
+
+impl Config {
+    /// The published settings of a head on a fold.
+    pub fn published(view: View, head: &str, fold: usize) -> Self {
+        let colour = matches!(view, View::Colour { .. });
+        Self {
+            view,
+            head: head.into(),
+            options: Options::default(),
+            fold,
+            samples: if colour { 1_100 } else { 1_000 },
+            epochs: 1_000,
+            batch: if colour { 256 } else { 128 },
+            lambda: 100.0,
+            ramp: (30, 40),
+            row_every: 1,
+            train_evaluated: usize::MAX,
+            threads: 1,
+        }
+    }
+
+    /// The test pairs of the fold.
+    fn held_out(&self) -> Result<&'static [u8], Error> {
+        let (fold, want) = match self.view {
+            View::Isolated { .. } => (TEN_FOLDS.get(self.fold).map(|fold| &fold[..]), "there are folds 0 to 9"),
+            View::Colour { .. } => (THREE_FOLDS.get(self.fold).copied(), "there are folds 0 to 2"),
+        };
+        fold.ok_or_else(|| Error::Value { what: "fold", got: self.fold.to_string(), want })
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        for (what, got) in [
+            ("pairs in a batch", self.batch as u64),
+            ("epochs between two rows", self.row_every),
+            ("training pairs to evaluate", self.train_evaluated as u64),
+        ] {
+            if got == 0 {
+                return Err(Error::Value { what, got: "0".into(), want: "give at least 1" });
+            }
+        }
+        Ok(())
+    }
+
+    /// What data, order and first weights depend on: everything but the head, so that all heads of a fold start alike.
+    fn key(&self) -> String {
+        match self.view {
+            View::Isolated { halved } => format!("isolated|{halved}|{}|{}", self.samples, self.fold),
+            View::Colour { start } => format!("colour|{start}|{}|{}", self.samples, self.fold),
+        }
+    }
+}
+
+/// The state after `epoch` epochs.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Row {
+    /// Epochs done.
+    pub epoch: u64,
+    /// On training pairs and training images.
+    pub train: Score,
+    /// On samples of training pairs that are held back, in the colour task.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub valid: Option<Score>,
+    /// On held-out pairs of test images.
+    pub test: Score,
+    /// The head's weights.
+    pub weights: Vec<f32>,
+    /// Share of the last epoch's updates after which the weights were not all exactly 1.
+    pub off_one: f64,
+    /// What was taken for what on the test pairs, in the last row.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confusion: Option<Confusion>,
+}
+
+/// A run under way.
+#[derive(Debug)]
+pub struct Run {
+    config: Config,
+    key: String,
+    mnist: Arc<Mnist>,
+    fold: Fold,
+    valid: Vec<Pair>,
+    sight: Box<dyn Sight>,
+    head: Network<f32>,
+    penalty: Penalty,
+    params: Vec<f32>,
+    head_params: Vec<f32>,
+    adam: Adam,
+    head_adam: Adam,
+    epoch: u64,
+    off_one: f64,
+    gradient: Vec<f32>,
+    history: History,
+}
+
+/// What one update did.
+struct Update {
+    /// Without penalty.
+    loss: f32,
+    /// Noise on the head's inputs, sample by sample.
+    noise: Option<Vec<f32>>,
+    head_gradient: Vec<f32>,
+}
+
+impl Run {
+    /// Draws samples and initial weights.
+    pub fn new(config: Config, mnist: Arc<Mnist>) -> Result<Self, Error> {
+        config.check()?;
+        let most = config.batch.max(EVALUATED);
+        let sight: Box<dyn Sight> = match config.view {
+            View::Isolated { halved } => Box::new(Isolated::new(halved, most)?),
+            View::Colour { start } => Box::new(Colour::new(start, most)?),
+        };
+        let spec = module::find::<f32>(&config.head)?;
+        let head = Network::new(vec![(spec.build)(Shape::new(2, 1)?, &config.options)?])?;
+        let key = config.key();
+        let mut params = vec![0.0; sight.param_len()];
+        sight.init(&mut params, &mut Rng::fast(&key, Purpose::Init));
+        let mut head_params = vec![0.0; head.param_len()];
+        head.init(&mut head_params, &mut Rng::fast(&format!("{key}|head"), Purpose::Init));
+        let mut fold = Fold::draw(&mnist, config.held_out()?, config.samples, config.fold as u64)?;
+        let valid = match config.view {
+            View::Isolated { .. } => Vec::new(),
+            View::Colour { .. } => fold.hold_back(0.15),
+        };
+        let (start, end) = config.ramp;
+        // Heads without a published penalty stay without.
+        let strength = if matches!(config.head.as_str(), "nmu" | "snmu") { config.lambda } else { 0.0 };
+        Ok(Self {
+            penalty: Penalty { strength, schedule: Schedule::Ramp { start, end } },
+            adam: Adam::new(params.len())?,
+            head_adam: Adam::new(head_params.len())?,
+            gradient: vec![0.0; params.len()],
+            epoch: 0,
+            off_one: 0.0,
+            history: History::Product(Vec::new()),
+            config,
+            key,
+            mnist,
+            fold,
+            valid,
+            sight,
+            head,
+            params,
+            head_params,
+        })
+    }
+
+    /// The rows so far.
+    pub fn rows(&self) -> &[Row] {
+        match &self.history {
+            History::Product(rows) => rows,
+            History::Sequence(_) => &[],
+        }
+    }
+
+    /// One pass over the training pairs, in an order of its own.
+    fn train_epoch(&mut self) -> Result<(), Error> {
+        let key = format!("{}|{}", self.key, self.epoch);
+        let mut rng = Fast::open(&key, Purpose::Data);
+        let mut order: Vec<u32> = (0..self.fold.train.len() as u32).collect();
+        for k in (1..order.len()).rev() {
+            order.swap(k, rng.below(k as u32 + 1) as usize);
+        }
+        let mut noise = Rng::fast(&format!("{key}|head"), Purpose::Noise);
+        let mut pairs = Vec::new();
+        let (mut updates, mut off_one) = (0u32, 0u32);
+        for (step, places) in order.chunks(self.config.batch).enumerate() {
+            pairs.clear();
+            pairs.extend(places.iter().map(|&place| self.fold.train[place as usize]));
+            self.step(&format!("{key}|{step}"), &pairs, &mut noise)?;
+            updates += 1;
+            off_one += u32::from(self.head_params.iter().any(|&w| w != 1.0));
+        }
+        self.off_one = f64::from(off_one) / f64::from(updates.max(1));
+        self.epoch += 1;
+        Ok(())
+    }
+
+    /// One update.
+    fn step(&mut self, key: &str, pairs: &[Pair], noise: &mut Rng) -> Result<Update, Error> {
+        let (n, threads) = (pairs.len(), self.config.threads);
+        let mut z = Vec::new();
+        let glance = Glance { key, training: true, from: &self.mnist.train, pairs, threads };
+        self.sight.forward(&self.params, &glance, &mut z);
+        // Two features a sample.
+        let rows: Vec<f32> = (0..n).flat_map(|k| [z[k], z[n + k]]).collect();
+        let at = Layout::new(n)?;
+        let lanes = batch::to_lanes(&rows, at)?;
+        let mut work = self.head.workspace(at);
+        self.head.forward(&self.head_params, &lanes, &mut work, Pass::Train(noise));
+        let noise = self.head.noise_on(&work, 0).map(|noise| batch::from_lanes(noise, at));
+        let (y, slope) = work.output_and_slope();
+        let mut loss = 0.0;
+        slope.fill(nalm::Lane::ZERO);
+        for (k, pair) in pairs.iter().enumerate() {
+            let (lane, place) = (k / LANES, k % LANES);
+            let error = y[lane][place] - pair.product();
+            loss += error * error / n as f32;
+            slope[lane][place] = 2.0 * error / n as f32;
+        }
+        let mut dx = lanes.clone();
+        let mut head_gradient = vec![0.0; self.head_params.len()];
+        self.head.backward(&self.head_params, &lanes, &mut work, Some(&mut dx), &mut head_gradient);
+        self.head.penalty(&self.head_params, &[self.penalty], self.epoch, 0.0, &mut head_gradient);
+        let flat = batch::from_lanes(&dx, at);
+        let dz: Vec<f32> = (0..2).flat_map(|side| flat.iter().skip(side).step_by(2).copied()).collect();
+        self.sight.backward(&self.params, &dz, &mut self.gradient, threads);
+        self.adam.step(&mut self.params, &self.gradient, threads);
+        self.head_adam.step(&mut self.head_params, &head_gradient, 1);
+        self.head.project(&mut self.head_params);
+        Ok(Update { loss, noise, head_gradient })
+    }
+
+    /// Does the first update of an epoch, and returns all that went into it and came out of it, so that other implementations can be held
+    /// against it. The run is of no use afterwards.
+    pub fn trace(mut self, samples: usize) -> Result<Vec<Tensor>, Error> {
+        let every = (self.fold.train.len() / samples.max(1)).max(1);
+        let pairs: Vec<Pair> = self.fold.train.iter().copied().step_by(every).take(samples).collect();
+        let named = |kind: &str, tensors: Vec<Tensor>| {
+            let name = move |t: Tensor| Tensor { name: format!("{kind}.{}", t.name), ..t };
+            tensors.into_iter().map(name).collect::<Vec<_>>()
+        };
+        let mut all = named("before", self.tensors());
+        let mut noise = Rng::fast(&format!("{}|trace", self.key), Purpose::Noise);
+        let update = self.step(&format!("{}|trace", self.key), &pairs, &mut noise)?;
+        all.extend(self.sight.trace());
+        all.push(flat("target", &pairs.iter().map(Pair::product).collect::<Vec<_>>()));
+        all.extend(update.noise.map(|noise| flat("noise", &noise)));
+        all.push(flat("loss", &[update.loss]));
+        all.extend(named("gradient", self.sight.tensors(&self.gradient)));
+        all.push(flat("gradient.head.weight", &update.head_gradient));
+        all.extend(named("after", self.tensors()));
+        Ok(all)
+    }
+
+    /// Measures the current state.
+    pub fn measure(&mut self) -> Result<Row, Error> {
+        let every = self.fold.train.len().div_ceil(self.config.train_evaluated).max(1);
+        let train: Vec<Pair> = self.fold.train.iter().copied().step_by(every).collect();
+        let (valid, test) = (self.valid.clone(), self.fold.test.clone());
+        let mnist = Arc::clone(&self.mnist);
+        let last = self.epoch >= self.config.epochs;
+        let mut confusion = last.then(Confusion::default);
+        Ok(Row {
+            epoch: self.epoch,
+            train: self.score("train", &mnist.train, &train, None)?,
+            valid: match valid.is_empty() {
+                true => None,
+                false => Some(self.score("valid", &mnist.train, &valid, None)?),
+            },
+            test: self.score("test", &mnist.test, &test, confusion.as_mut())?,
+            weights: self.head_params.clone(),
+            off_one: self.off_one,
+            confusion,
+        })
+    }
+
+    fn score(
+        &mut self,
+        part: &str,
+        from: &Digits,
+        pairs: &[Pair],
+        mut confusion: Option<&mut Confusion>,
+    ) -> Result<Score, Error> {
+        let snapped: Vec<f32> = self.head_params.iter().map(|w| w.round()).collect();
+        let mut z = Vec::new();
+        let mut tally = Tally::default();
+        for (step, pairs) in pairs.chunks(EVALUATED).enumerate() {
+            let key = format!("{}|{part}|{}|{step}", self.key, self.epoch);
+            let glance = Glance { key: &key, training: false, from, pairs, threads: self.config.threads };
+            self.sight.forward(&self.params, &glance, &mut z);
+            let n = pairs.len();
+            let rows: Vec<f32> = (0..n).flat_map(|k| [z[k], z[n + k]]).collect();
+            let products = self.head.predict(&self.head_params, &rows)?;
+            let exact = self.head.predict(&snapped, &rows)?;
+            for (k, pair) in pairs.iter().enumerate() {
+                tally.add(pair, products[k], [z[k], z[n + k]], exact[k]);
+                if let Some(confusion) = &mut confusion {
+                    [z[k], z[n + k]].into_iter().zip(pair.digits).for_each(|(z, digit)| confusion.add(digit, z));
+                }
+            }
+        }
+        Ok(tally.score())
+    }
+}
+
+impl Training for Run {
+    fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    fn epochs(&self) -> u64 {
+        self.config.epochs
+    }
+
+    fn images(&self) -> u64 {
+        2 * self.fold.train.len() as u64
+    }
+
+    fn advance(&mut self) -> Result<ControlFlow<()>, Error> {
+        let last = self.epoch >= self.config.epochs;
+        if self.epoch.is_multiple_of(self.config.row_every) || last {
+            let row = self.measure()?;
+            if let History::Product(rows) = &mut self.history {
+                rows.push(row);
+            }
+        }
+        if last {
+            return Ok(ControlFlow::Break(()));
+        }
+        self.train_epoch()?;
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn history(&self) -> &History {
+        &self.history
+    }
+
+    fn checkpoint(&self) -> Checkpoint {
+        let (means, squares, powers) = self.adam.memory();
+        let (head_means, head_squares, _) = self.head_adam.memory();
+        let tensors = [
+            ("params", &self.params),
+            ("means", &means),
+            ("squares", &squares),
+            ("head.params", &self.head_params),
+            ("head.means", &head_means),
+            ("head.squares", &head_squares),
+        ];
+        Checkpoint {
+            progress: Progress { epoch: self.epoch, powers, off_one: self.off_one, history: self.history.clone() },
+            tensors: tensors.map(|(name, data)| flat(name, data)).into(),
+        }
+    }
+
+    fn restore(&mut self, from: &Checkpoint) -> Result<(), Error> {
+        let (len, head_len, powers) = (self.params.len(), self.head_params.len(), from.progress.powers);
+        self.params.copy_from_slice(from.tensor("params", len)?);
+        self.adam.remember(from.tensor("means", len)?, from.tensor("squares", len)?, powers)?;
+        self.head_params.copy_from_slice(from.tensor("head.params", head_len)?);
+        let moments = (from.tensor("head.means", head_len)?, from.tensor("head.squares", head_len)?);
+        self.head_adam.remember(moments.0, moments.1, powers)?;
+        (self.epoch, self.off_one) = (from.progress.epoch, from.progress.off_one);
+        self.history = from.progress.history.clone();
+        Ok(())
+    }
+
+    fn tensors(&self) -> Vec<Tensor> {
+        let mut all = self.sight.tensors(&self.params);
+        if !self.head_params.is_empty() {
+            all.push(flat("head.weight", &self.head_params));
+        }
+        all
+    }
+
+    fn pictures(&mut self, samples: usize) -> Vec<Vec<Picture>> {
+        // Spread over the pairs, which are in their order.
+        let every = (self.fold.test.len() / samples.max(1)).max(1);
+        let pairs: Vec<Pair> = self.fold.test.iter().copied().step_by(every).take(samples.min(EVALUATED)).collect();
+        let key = format!("{}|pictures", self.key);
+        let mnist = Arc::clone(&self.mnist);
+        let glance = Glance { key: &key, training: false, from: &mnist.test, pairs: &pairs, threads: 1 };
+        self.sight.forward(&self.params, &glance, &mut Vec::new());
+        self.sight.pictures(samples)
+    }
+}

@@ -1,0 +1,210 @@
+//! A multiplication cell along a sequence: h_t = cell(l_t, h_(t-1)) from h_0 = 1, every state supervised.
+
+use crate::error::Error;
+use nalm::lane::LANES;
+use nalm::module::Dispatch;
+use nalm::{Lane, Layout, Pass, Real, batch};
+
+/// Which of a cell's inputs the regulariser of the network in front looks at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Inputs {
+    /// With the noise of the cell, as the reference code does: its mean is about three times larger under U[1,5].
+    #[default]
+    Noised,
+    /// As they come.
+    Clean,
+}
+
+/// What one batch costs, and the gradients.
+pub(crate) struct Cost<R> {
+    /// Mean squared error over all samples and steps.
+    pub(crate) error: R,
+    /// R_z without its strength.
+    pub(crate) regulariser: R,
+    /// Of the labels, step after step.
+    pub(crate) dlabels: Vec<R>,
+    pub(crate) dp: Vec<R>,
+    /// Noise on the cell's inputs, step after step and there sample by sample.
+    pub(crate) noise: Vec<R>,
+}
+
+/// A cell with two inputs, the label first, and one output.
+#[derive(Debug)]
+pub(crate) struct Recurrence<R: Real>(pub(crate) Box<dyn Dispatch<R>>);
+
+/// What one step leaves behind.
+struct Step<R> {
+    input: Vec<Lane<R>>,
+    tape: Vec<Lane<R>>,
+    state: Vec<R>,
+}
+
+impl<R: Real> Recurrence<R> {
+    /// The states of every step; `labels` are those of all samples for the first step, then for the second, and so on.
+    fn unroll(&self, p: &[R], labels: &[R], samples: usize, mut pass: Pass<'_>) -> Result<Vec<Step<R>>, Error> {
+        let at = Layout::new(samples)?;
+        let mut steps: Vec<Step<R>> = Vec::new();
+        for labels in labels.chunks_exact(samples) {
+            let before = steps.last().map(|step| &step.state);
+            let state = |k: usize| before.map_or(R::ONE, |state| state[k]);
+            let rows: Vec<R> = (0..samples).flat_map(|k| [labels[k], state(k)]).collect();
+            let input = batch::to_lanes(&rows, at)?;
+            let mut y = vec![Lane::ZERO; at.lanes()];
+            let mut tape = vec![Lane::ZERO; self.0.tape_len(at)];
+            self.0.run_forward(p, &input, &mut y, &mut tape, at, pass.lend());
+            steps.push(Step { input, tape, state: batch::from_lanes(&y, at) });
+        }
+        Ok(steps)
+    }
+
+    /// All states, step after step.
+    pub(crate) fn states(&self, p: &[R], labels: &[R], samples: usize, pass: Pass<'_>) -> Result<Vec<R>, Error> {
+        Ok(self.unroll(p, labels, samples, pass)?.into_iter().flat_map(|step| step.state).collect())
+    }
+
+    /// The cost of a batch: mean squared error of all states, plus `strength` times
+    /// R_z = 1/2 sum_i (1 - w_i) (1 - m_i)^2, m_i the mean of input i over samples and steps.
+    pub(crate) fn cost(
+        &self,
+        p: &[R],
+        labels: &[R],
+        targets: &[R],
+        samples: usize,
+        inputs: Inputs,
+        strength: R,
+        pass: Pass<'_>,
+    ) -> Result<Cost<R>, Error> {
+        let at = Layout::new(samples)?;
+        let mut steps = self.unroll(p, labels, samples, pass)?;
+        let count = R::of(labels.len() as f64);
+        // By how much an entry counts in the mean of its input: with the noise on it, or once.
+        let factor = |step: &Step<R>, feature: usize, k: usize| match inputs {
+            Inputs::Clean => R::ONE,
+            Inputs::Noised => {
+                self.0.noise_on(&step.tape, at).map_or(R::ONE, |noise| *at.row(at.feature(noise, feature), k))
+            }
+        };
+        let mut means = [R::ZERO; 2];
+        for step in &steps {
+            for feature in 0..2 {
+                for k in 0..samples {
+                    means[feature] += *at.row(at.feature(&step.input, feature), k) * factor(step, feature, k) / count;
+                }
+            }
+        }
+        let mut dp = vec![R::ZERO; p.len()];
+        let (mut regulariser, mut by_mean) = (R::ZERO, [R::ZERO; 2]);
+        let half = R::of(0.5);
+        // A cell without weights has nothing to regularise.
+        for (i, &w) in p.iter().enumerate().take(2) {
+            let away = R::ONE - means[i];
+            regulariser += half * (R::ONE - w) * away * away;
+            dp[i] -= strength * half * away * away;
+            by_mean[i] = -strength * (R::ONE - w) * away / count;
+        }
+        let mut error = R::ZERO;
+        let mut dlabels = vec![R::ZERO; labels.len()];
+        let mut dstate = vec![R::ZERO; samples];
+        let mut dy = vec![Lane::ZERO; at.lanes()];
+        let mut dx = vec![Lane::ZERO; 2 * at.lanes()];
+        for (t, step) in steps.iter_mut().enumerate().rev() {
+            for k in 0..samples {
+                let off = step.state[k] - targets[t * samples + k];
+                error += off * off / count;
+                dy[k / LANES][k % LANES] = dstate[k] + (off + off) / count;
+            }
+            self.0.run_backward(p, &step.input, &dy, Some(&mut dx), &mut dp, &mut step.tape, at);
+            for k in 0..samples {
+                let at_entry = |feature: usize| *at.row(at.feature(&dx, feature), k);
+                dlabels[t * samples + k] = at_entry(0);
+                dstate[k] = at_entry(1);
+            }
+            for k in 0..samples {
+                dlabels[t * samples + k] += by_mean[0] * factor(step, 0, k);
+                dstate[k] += by_mean[1] * factor(step, 1, k);
+            }
+        }
+        let noises = steps.iter().filter_map(|step| self.0.noise_on(&step.tape, at));
+        let noise = noises.flat_map(|noise| batch::from_lanes(noise, at)).collect();
+        Ok(Cost { error, regulariser, dlabels, dp, noise })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nalm::Rng;
+    use nalm::module::{Options, Shape, find};
+    use nalm::rng::Purpose;
+
+    fn cell(name: &str) -> Recurrence<f64> {
+        let spec = find::<f64>(name).unwrap();
+        Recurrence((spec.build)(Shape::new(2, 1).unwrap(), &Options::default()).unwrap())
+    }
+
+    #[test]
+    fn at_ones_the_states_are_the_products() {
+        let labels = [2.0, 3.0, 5.0, 7.0, 4.0, 1.0];
+        for name in ["nmu", "snmu", "mul"] {
+            let cell = cell(name);
+            let p = vec![1.0; cell.0.param_len()];
+            let noise = &mut Rng::fast("noise", Purpose::Noise);
+            let states = cell.states(&p, &labels, 2, Pass::Train(noise)).unwrap();
+            for (got, want) in states.iter().zip([2.0, 3.0, 10.0, 21.0, 40.0, 21.0]) {
+                assert!((got - want).abs() < 1e-12, "{name}: {got} {want}");
+            }
+        }
+    }
+
+    /// Labels and weights, through every step and through the means of R_z, with the same noise each time.
+    #[test]
+    fn gradients_are_those_of_differences() {
+        let (samples, steps) = (19, 3);
+        let labels: Vec<f64> = (0..samples * steps).map(|k| 1.5 + (k as f64 * 0.9).sin()).collect();
+        let targets: Vec<f64> = (0..samples * steps).map(|k| 3.0 + (k as f64).cos()).collect();
+        for (name, inputs) in [("nmu", Inputs::Noised), ("snmu", Inputs::Noised), ("snmu", Inputs::Clean)] {
+            let cell = cell(name);
+            let p = vec![0.6, 0.8];
+            let cost = |p: &[f64], labels: &[f64]| {
+                let noise = &mut Rng::fast("noise", Purpose::Noise);
+                cell.cost(p, labels, &targets, samples, inputs, 0.7, Pass::Train(noise)).unwrap()
+            };
+            let value = |p: &[f64], labels: &[f64]| {
+                let cost = cost(p, labels);
+                cost.error + 0.7 * cost.regulariser
+            };
+            let found = cost(&p, &labels);
+            let check = |got: f64, at: &dyn Fn(f64) -> f64| {
+                let difference = (at(1e-5) - at(-1e-5)) / 2e-5;
+                assert!((got - difference).abs() < 1e-6 * difference.abs().max(1.0), "{name}: {got} {difference}");
+            };
+            for i in 0..2 {
+                check(found.dp[i], &|h| {
+                    let mut p = p.clone();
+                    p[i] += h;
+                    value(&p, &labels)
+                });
+            }
+            for k in 0..labels.len() {
+                check(found.dlabels[k], &|h| {
+                    let mut labels = labels.clone();
+                    labels[k] += h;
+                    value(&p, &labels)
+                });
+            }
+        }
+    }
+
+    /// Under U[1,5] the means are about three times as large, and the regulariser an order of magnitude.
+    #[test]
+    fn noise_strengthens_the_regulariser() {
+        let cell = cell("snmu");
+        let labels: Vec<f64> = (0..600).map(|k| 1.0 + (k % 9) as f64).collect();
+        let value = |inputs| {
+            let noise = &mut Rng::fast("noise", Purpose::Noise);
+            cell.cost(&[0.5, 0.5], &labels, &labels, 300, inputs, 1.0, Pass::Train(noise)).unwrap().regulariser
+        };
+        let ratio = value(Inputs::Noised) / value(Inputs::Clean);
+        assert!((8.0..20.0).contains(&ratio), "{ratio}");
+    }
+}

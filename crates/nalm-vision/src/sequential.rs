@@ -1,0 +1,474 @@
+//! The sequential product: a network reads digits one by one, a cell multiplies them up, and every intermediate product is supervised.
+//!
+//! Trained on two digits, tested on one to twenty. Zeros are left out, as the reference code does.
+
+use crate::adam::Adam;
+use crate::error::Error;
+use crate::export::{self, Tensor};
+use crate::mnist::{Digits, Mnist, PIXELS, SIDE, normalise};
+use crate::net::{Mode, Net, Workspace};
+use crate::networks;
+use crate::recurrence::{Cost, Inputs, Recurrence};
+use crate::sight::Picture;
+use crate::training::{Checkpoint, History, Progress, Training, flat};
+use crate::vector::Set;
+use nalm::module::{self, Options, Shape};
+use nalm::rng::{Fast, Purpose};
+use nalm::{Pass, Penalty, Rng, Schedule};
+use serde::{Deserialize, Serialize};
+use std::ops::{ControlFlow, Range};
+use std::sync::Arc;
+
+/// Lengths on which is tested: one to this.
+pub const LENGTHS: usize = 20;
+/// The length on which is trained.
+const TRAINED: usize = 2;
+/// Images that are read at a time for a row.
+const READ: usize = 256;
+
+/// A run, completely described.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The cell: `mul` for the reference, `nmu` or `snmu`.
+    pub cell: String,
+    /// Its noise and start.
+    pub options: Options,
+    /// Order of the training images, and all other randomness.
+    pub seed: u64,
+    /// Sequences to train on at most.
+    pub sequences: usize,
+    /// Epochs.
+    pub epochs: u64,
+    /// Sequences in a batch.
+    pub batch: usize,
+    /// Strength of the sparsity penalty at the end of its ramp.
+    pub lambda: f64,
+    /// First and last update of the ramp.
+    pub ramp: (u64, u64),
+    /// Strength of the regulariser R_z on the cell's inputs.
+    pub rz: f64,
+    /// What R_z looks at.
+    pub rz_inputs: Inputs,
+    /// Whether the cell is noisy while it is measured, as the reference code has it.
+    pub eval_noise: bool,
+    /// Epochs between two rows.
+    pub row_every: u64,
+    /// Threads; results do not depend on them.
+    pub threads: usize,
+}
+
+impl Config {
+    /// The published settings of a cell.
+    pub fn published(cell: &str, seed: u64) -> Self {
+        Self {
+            cell: cell.into(),
+            options: Options::default(),
+            seed,
+            sequences: usize::MAX,
+            epochs: 1_000,
+            batch: 64,
+            lambda: 10.0,
+            ramp: (10_000, 100_000),
+            rz: 1.0,
+            rz_inputs: Inputs::Noised,
+            eval_noise: true,
+            row_every: 5,
+            threads: 1,
+        }
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        for (what, got) in [
+            ("sequences in a batch", self.batch as u64),
+            ("sequences to train on", self.sequences as u64),
+            ("epochs between two rows", self.row_every),
+        ] {
+            if got == 0 {
+                return Err(Error::Value { what, got: "0".into(), want: "give at least 1" });
+            }
+        }
+        if !self.rz.is_finite() || self.rz < 0.0 {
+            let (what, got) = ("strength of R_z", self.rz.to_string());
+            return Err(Error::Value { what, got, want: "give a finite number that is not negative" });
+        }
+        Ok(())
+    }
+}
+
+/// How good predictions on sequences of one length are.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Part {
+    /// Mean squared error over all steps; none if it is not finite.
+    pub error: Option<f64>,
+    /// Share of all products that are right after rounding.
+    pub rounded: f64,
+    /// The same of the last products.
+    pub rounded_last: f64,
+}
+
+/// The state after `epoch` epochs.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Row {
+    /// Epochs done.
+    pub epoch: u64,
+    /// Updates done.
+    pub step: u64,
+    /// On all training images, two at a time in an order of their own.
+    pub train: Part,
+    /// On the held-back images, two at a time.
+    pub valid: Part,
+    /// On the test images, by length from one on.
+    pub test: Vec<Part>,
+    /// The cell's weights.
+    pub weights: Vec<f32>,
+    /// How far they are from 0 or 1.
+    pub sparsity: f64,
+}
+
+/// Digits of a part of MNIST in a fixed random order, without zeros.
+#[derive(Clone, Debug)]
+struct Reel {
+    places: Vec<u32>,
+}
+
+impl Reel {
+    fn new(digits: &Digits, among: Range<usize>, key: &str) -> Self {
+        let mut places: Vec<u32> = among.filter(|&k| digits.labels()[k] != 0).map(|k| k as u32).collect();
+        let mut rng = Fast::open(key, Purpose::Data);
+        for k in (1..places.len()).rev() {
+            places.swap(k, rng.below(k as u32 + 1) as usize);
+        }
+        Self { places }
+    }
+
+    /// Sequences of a length; images that are left over are not used.
+    fn sequences(&self, length: usize) -> usize {
+        self.places.len() / length
+    }
+}
+
+/// A run under way.
+#[derive(Debug)]
+pub struct Run {
+    config: Config,
+    key: String,
+    mnist: Arc<Mnist>,
+    trained: Reel,
+    train_full: Reel,
+    valid: Reel,
+    test: Reel,
+    net: Net,
+    work: Workspace<f32>,
+    x: Vec<f32>,
+    cell: Recurrence<f32>,
+    penalty: Penalty,
+    params: Vec<f32>,
+    cell_params: Vec<f32>,
+    adam: Adam,
+    cell_adam: Adam,
+    gradient: Vec<f32>,
+    epoch: u64,
+    history: History,
+}
+
+impl Run {
+    /// Draws orders and initial weights.
+    pub fn new(config: Config, mnist: Arc<Mnist>) -> Result<Self, Error> {
+        config.check()?;
+        let net = networks::digit_regressor(Set::best())?;
+        let spec = module::find::<f32>(&config.cell)?;
+        let cell = Recurrence((spec.build)(Shape::new(2, 1)?, &config.options)?);
+        // All cells of a seed see the same images in the same order, and start with the same network.
+        let key = format!("sequential|{}", config.seed);
+        let mut params = vec![0.0; net.param_len()];
+        net.init(&mut params, &mut Rng::fast(&key, Purpose::Init));
+        let mut cell_params = vec![0.0; cell.0.param_len()];
+        cell.0.init(&mut cell_params, &mut Rng::fast(&format!("{key}|cell"), Purpose::Init));
+        let (start, end) = config.ramp;
+        let mut trained = Reel::new(&mnist.train, 0..55_000, &key);
+        trained.places.truncate(config.sequences.saturating_mul(TRAINED));
+        let mut train_full = Reel::new(&mnist.train, 0..55_000, "sequential, all training images");
+        train_full.places.truncate(config.sequences.saturating_mul(TRAINED));
+        Ok(Self {
+            trained,
+            train_full,
+            valid: Reel::new(&mnist.train, 55_000..60_000, "sequential, validation"),
+            test: Reel::new(&mnist.test, 0..10_000, "sequential, test"),
+            work: net.workspace(READ.max(TRAINED * config.batch)),
+            penalty: Penalty { strength: config.lambda, schedule: Schedule::Ramp { start, end } },
+            adam: Adam::new(params.len())?,
+            cell_adam: Adam::new(cell_params.len())?,
+            gradient: vec![0.0; params.len()],
+            x: Vec::new(),
+            epoch: 0,
+            history: History::Sequence(Vec::new()),
+            config,
+            key,
+            mnist,
+            net,
+            cell,
+            params,
+            cell_params,
+        })
+    }
+
+    /// The rows so far.
+    pub fn rows(&self) -> &[Row] {
+        match &self.history {
+            History::Sequence(rows) => rows,
+            History::Product(_) => &[],
+        }
+    }
+
+    /// Updates in an epoch.
+    fn updates(&self) -> u64 {
+        self.trained.sequences(TRAINED).div_ceil(self.config.batch) as u64
+    }
+
+    fn train_epoch(&mut self) -> Result<(), Error> {
+        let key = format!("{}|{}", self.key, self.epoch);
+        let mut rng = Fast::open(&key, Purpose::Data);
+        let mut order: Vec<usize> = (0..self.trained.sequences(TRAINED)).collect();
+        for k in (1..order.len()).rev() {
+            order.swap(k, rng.below(k as u32 + 1) as usize);
+        }
+        let mut noise = Rng::fast(&format!("{key}|cell"), Purpose::Noise);
+        for (step, sequences) in order.chunks(self.config.batch).enumerate() {
+            self.step(sequences, self.epoch * self.updates() + step as u64 + 1, &mut noise)?;
+        }
+        self.epoch += 1;
+        Ok(())
+    }
+
+    /// The `update`-th update, with some of the training sequences.
+    fn step(&mut self, sequences: &[usize], update: u64, noise: &mut Rng) -> Result<Cost<f32>, Error> {
+        let Config { rz, rz_inputs, threads, .. } = self.config;
+        let place = |t: usize, s: usize| self.trained.places[s * TRAINED + t];
+        let places: Vec<u32> = (0..TRAINED).flat_map(|t| sequences.iter().map(move |&s| place(t, s))).collect();
+        let targets = products(&self.mnist.train, &places, sequences.len());
+        fill(&self.mnist.train, &places, &mut self.x);
+        // This network has no dropout, so there is no randomness for a key to name.
+        self.net.forward(&self.params, &self.x, &mut self.work, Mode::Eval, threads);
+        let mut labels = Vec::new();
+        self.work.outputs(&self.net, &mut labels);
+        let (p, pass) = (&self.cell_params, Pass::Train(noise));
+        let mut cost = self.cell.cost(p, &labels, &targets, sequences.len(), rz_inputs, rz as f32, pass)?;
+        let strength = self.penalty.at(update, 0.0) as f32;
+        if strength > 0.0 {
+            self.cell.0.penalty(&self.cell_params, strength, &mut cost.dp);
+        }
+        self.net.backward(&self.params, &self.x, &mut self.work, &cost.dlabels, &mut self.gradient, None, threads);
+        self.adam.step(&mut self.params, &self.gradient, threads);
+        self.cell_adam.step(&mut self.cell_params, &cost.dp, 1);
+        self.cell.0.project(&mut self.cell_params);
+        Ok(cost)
+    }
+
+    /// Does one update, and returns all that went into it and came out of it, so that other implementations can be held against it. The
+    /// run is of no use afterwards.
+    pub fn trace(mut self, samples: usize) -> Result<Vec<Tensor>, Error> {
+        let sequences: Vec<usize> = (0..samples.min(self.trained.sequences(TRAINED))).collect();
+        let named = |kind: &str, tensors: Vec<Tensor>| {
+            let name = move |t: Tensor| Tensor { name: format!("{kind}.{}", t.name), ..t };
+            tensors.into_iter().map(name).collect::<Vec<_>>()
+        };
+        let mut all = named("before", self.tensors());
+        let mut noise = Rng::fast(&format!("{}|trace", self.key), Purpose::Noise);
+        let cost = self.step(&sequences, 1, &mut noise)?;
+        let digit =
+            |t: usize, s: usize| f32::from(self.mnist.train.labels()[self.trained.places[s * TRAINED + t] as usize]);
+        let digits: Vec<f32> = (0..TRAINED).flat_map(|t| sequences.iter().map(move |&s| digit(t, s))).collect();
+        let shape = vec![digits.len(), SIDE, SIDE, 1];
+        all.push(Tensor { name: "x".into(), shape, data: self.x.clone() });
+        all.push(flat("target", &digits));
+        all.push(flat("noise", &cost.noise));
+        all.push(flat("loss", &[cost.error + self.config.rz as f32 * cost.regulariser]));
+        all.extend(named("gradient", export::tensors("regressor", &self.net, &self.gradient)));
+        all.push(flat("gradient.head.weight", &cost.dp));
+        all.extend(named("after", self.tensors()));
+        Ok(all)
+    }
+
+    /// What the network reads in every image of a reel.
+    fn read(&mut self, digits: &Digits, reel: &Reel) -> Vec<f32> {
+        let (mut x, mut some, mut all) = (Vec::new(), Vec::new(), Vec::new());
+        for places in reel.places.chunks(READ) {
+            fill(digits, places, &mut x);
+            self.net.forward(&self.params, &x, &mut self.work, Mode::Eval, self.config.threads);
+            self.work.outputs(&self.net, &mut some);
+            all.extend_from_slice(&some);
+        }
+        all
+    }
+
+    /// Multiplies up what was read in sequences of a length.
+    fn score(&self, digits: &Digits, reel: &Reel, read: &[f32], length: usize, noise: &mut Rng) -> Result<Part, Error> {
+        let (mut squares, mut right, mut right_last, mut count) = (0.0, 0u64, 0u64, 0u64);
+        let sequences: Vec<usize> = (0..reel.sequences(length)).collect();
+        for own in sequences.chunks(self.config.batch) {
+            let at = |t: usize| own.iter().map(move |&s| s * length + t);
+            let labels: Vec<f32> = (0..length).flat_map(|t| at(t).map(|k| read[k])).collect();
+            let places: Vec<u32> = (0..length).flat_map(|t| at(t).map(|k| reel.places[k])).collect();
+            let targets = products(digits, &places, own.len());
+            let pass = if self.config.eval_noise { Pass::Train(noise) } else { Pass::Eval };
+            let states = self.cell.states(&self.cell_params, &labels, own.len(), pass)?;
+            for (k, (&got, &want)) in states.iter().zip(&targets).enumerate() {
+                squares += f64::from(got - want).powi(2);
+                let hit = u64::from(got.round_ties_even() == want);
+                right += hit;
+                right_last += if k >= (length - 1) * own.len() { hit } else { 0 };
+                count += 1;
+            }
+        }
+        let count = count.max(1) as f64;
+        let error = Some(squares / count).filter(|error| error.is_finite());
+        Ok(Part { error, rounded: right as f64 / count, rounded_last: right_last as f64 * length as f64 / count })
+    }
+
+    /// Measures the current state.
+    pub fn measure(&mut self) -> Result<Row, Error> {
+        let mnist = Arc::clone(&self.mnist);
+        let mut noise = Rng::fast(&format!("{}|{}|measured", self.key, self.epoch), Purpose::Noise);
+        let mut two = |run: &mut Self, digits: &Digits, reel: &Reel| {
+            let read = run.read(digits, reel);
+            run.score(digits, reel, &read, TRAINED, &mut noise)
+        };
+        let (train, valid, test) = (self.train_full.clone(), self.valid.clone(), self.test.clone());
+        let (train, valid) = (two(self, &mnist.train, &train)?, two(self, &mnist.train, &valid)?);
+        let read = self.read(&mnist.test, &test);
+        let by_length = |length| self.score(&mnist.test, &test, &read, length, &mut noise);
+        Ok(Row {
+            epoch: self.epoch,
+            step: self.epoch * self.updates(),
+            train,
+            valid,
+            test: (1..=LENGTHS).map(by_length).collect::<Result<_, _>>()?,
+            weights: self.cell_params.clone(),
+            sparsity: f64::from(self.cell.0.sparsity_error(&self.cell_params)),
+        })
+    }
+}
+
+/// Products of the first one, two, … digits of sequences; `places` are those of the first step, then of the second, and so on.
+fn products(digits: &Digits, places: &[u32], sequences: usize) -> Vec<f32> {
+    let mut all: Vec<f32> = places.iter().map(|&place| f32::from(digits.labels()[place as usize])).collect();
+    for k in sequences..all.len() {
+        all[k] *= all[k - sequences];
+    }
+    all
+}
+
+fn fill(digits: &Digits, places: &[u32], x: &mut Vec<f32>) {
+    x.clear();
+    x.reserve(places.len() * PIXELS);
+    places.iter().for_each(|&place| x.extend(digits.image(place as usize).iter().map(|&byte| normalise(byte))));
+}
+
+impl Training for Run {
+    fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    fn epochs(&self) -> u64 {
+        self.config.epochs
+    }
+
+    fn images(&self) -> u64 {
+        (TRAINED * self.trained.sequences(TRAINED)) as u64
+    }
+
+    fn advance(&mut self) -> Result<ControlFlow<()>, Error> {
+        let last = self.epoch >= self.config.epochs;
+        if self.epoch.is_multiple_of(self.config.row_every) || last {
+            let row = self.measure()?;
+            if let History::Sequence(rows) = &mut self.history {
+                rows.push(row);
+            }
+        }
+        if last {
+            return Ok(ControlFlow::Break(()));
+        }
+        self.train_epoch()?;
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn history(&self) -> &History {
+        &self.history
+    }
+
+    fn checkpoint(&self) -> Checkpoint {
+        let (means, squares, powers) = self.adam.memory();
+        let (cell_means, cell_squares, _) = self.cell_adam.memory();
+        let tensors = [
+            ("params", &self.params),
+            ("means", &means),
+            ("squares", &squares),
+            ("head.params", &self.cell_params),
+            ("head.means", &cell_means),
+            ("head.squares", &cell_squares),
+        ];
+        Checkpoint {
+            progress: Progress { epoch: self.epoch, powers, off_one: 0.0, history: self.history.clone() },
+            tensors: tensors.map(|(name, data)| flat(name, data)).into(),
+        }
+    }
+
+    fn restore(&mut self, from: &Checkpoint) -> Result<(), Error> {
+        let (len, cell_len, powers) = (self.params.len(), self.cell_params.len(), from.progress.powers);
+        self.params.copy_from_slice(from.tensor("params", len)?);
+        self.adam.remember(from.tensor("means", len)?, from.tensor("squares", len)?, powers)?;
+        self.cell_params.copy_from_slice(from.tensor("head.params", cell_len)?);
+        let moments = (from.tensor("head.means", cell_len)?, from.tensor("head.squares", cell_len)?);
+        self.cell_adam.remember(moments.0, moments.1, powers)?;
+        self.epoch = from.progress.epoch;
+        self.history = from.progress.history.clone();
+        Ok(())
+    }
+
+    fn tensors(&self) -> Vec<Tensor> {
+        let mut all = export::tensors("regressor", &self.net, &self.params);
+        if !self.cell_params.is_empty() {
+            all.push(flat("head.weight", &self.cell_params));
+        }
+        all
+    }
+
+    fn pictures(&mut self, samples: usize) -> Vec<Vec<Picture>> {
+        let picture = |&place: &u32| {
+            let pixels = self.mnist.test.image(place as usize).iter().map(|&byte| normalise(byte)).collect();
+            Picture { title: "", width: SIDE, channels: 1, pixels }
+        };
+        self.test.places.chunks_exact(6).take(samples).map(|places| places.iter().map(picture).collect()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn images_and_sequences_are_as_many_as_published() {
+        let mnist = Mnist::load(&std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/mnist")).unwrap();
+        let train = Reel::new(&mnist.train, 0..55_000, "a");
+        let valid = Reel::new(&mnist.train, 55_000..60_000, "b");
+        let test = Reel::new(&mnist.test, 0..10_000, "c");
+        assert_eq!([&train, &valid, &test].map(|reel| reel.places.len()), [49_566, 4_511, 9_020]);
+        assert_eq!((train.sequences(2), valid.sequences(2)), (24_783, 2_255));
+        let lengths: Vec<usize> = (1..=LENGTHS).map(|length| test.sequences(length)).collect();
+        let want = [
+            9020, 4510, 3006, 2255, 1804, 1503, 1288, 1127, 1002, 902, 820, 751, 693, 644, 601, 563, 530, 501, 474, 451,
+        ];
+        assert_eq!(lengths, want);
+        assert_eq!(train.sequences(2).div_ceil(64), 388);
+        let places: Vec<u32> = test.places[..6].to_vec();
+        let digit = |k: usize| f32::from(mnist.test.labels()[places[k] as usize]);
+        assert_eq!(products(&mnist.test, &places, 2)[5], digit(1) * digit(3) * digit(5));
+    }
+
+    #[test]
+    fn the_penalty_ramps_by_update() {
+        let (start, end) = Config::published("nmu", 0).ramp;
+        let penalty = Penalty { strength: 10.0, schedule: Schedule::Ramp { start, end } };
+        assert_eq!([10_000, 55_000, 100_000].map(|update| penalty.at(update, 0.0)), [0.0, 5.0, 10.0]);
+    }
+}

@@ -1,0 +1,91 @@
+//! A long run, epoch by epoch: what the three tasks have in common for whoever carries them out.
+
+use crate::error::Error;
+use crate::export::Tensor;
+use crate::sight::Picture;
+use crate::{product, sequential};
+use serde::{Deserialize, Serialize};
+use std::ops::ControlFlow;
+
+/// Raised with every change that alters the bits of these runs on the same instruction set.
+pub const NUMERICS: u32 = 1;
+
+/// What was measured so far.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum History {
+    /// Of a static task.
+    Product(Vec<product::Row>),
+    /// Of the sequential task.
+    Sequence(Vec<sequential::Row>),
+}
+
+/// Everything that a run needs to go on as if it had never stopped.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Checkpoint {
+    /// Epochs done and numbers that are few.
+    pub progress: Progress,
+    /// Parameters and the optimiser's memory.
+    pub tensors: Vec<Tensor>,
+}
+
+/// The part of a checkpoint that is not tensors.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Progress {
+    /// Epochs done.
+    pub epoch: u64,
+    /// Powers of Adam's decays.
+    pub powers: [f64; 2],
+    /// Share of the last epoch's updates after which the head's weights were not all exactly 1.
+    pub off_one: f64,
+    /// Rows so far.
+    pub history: History,
+}
+
+impl Checkpoint {
+    /// The tensor with this name, which must have this length.
+    pub(crate) fn tensor(&self, name: &str, len: usize) -> Result<&[f32], Error> {
+        let found = self.tensors.iter().find(|tensor| tensor.name == name);
+        let data = found.map_or(&[][..], |tensor| &tensor.data);
+        if data.len() != len {
+            let what = format!("numbers in {name} of a checkpoint");
+            return Err(nalm::Error::Shape { what, got: data.len(), want: len }.into());
+        }
+        Ok(data)
+    }
+}
+
+/// A run under way. Randomness follows from its settings and the epoch alone, so that a checkpoint needs no generator.
+pub trait Training: Send {
+    /// Epochs done.
+    fn epoch(&self) -> u64;
+
+    /// Epochs to do.
+    fn epochs(&self) -> u64;
+
+    /// Images that an epoch trains.
+    fn images(&self) -> u64;
+
+    /// Measures where a row is due, and then trains for one epoch; breaks off after the last row.
+    fn advance(&mut self) -> Result<ControlFlow<()>, Error>;
+
+    /// The rows so far.
+    fn history(&self) -> &History;
+
+    /// The state between two epochs.
+    fn checkpoint(&self) -> Checkpoint;
+
+    /// Goes on from a state.
+    fn restore(&mut self, checkpoint: &Checkpoint) -> Result<(), Error>;
+
+    /// The parameters as PyTorch lays them out.
+    fn tensors(&self) -> Vec<Tensor>;
+
+    /// Pictures of some samples and of what is looked at.
+    fn pictures(&mut self, samples: usize) -> Vec<Vec<Picture>>;
+}
+
+/// A flat vector as a tensor of a checkpoint.
+pub(crate) fn flat(name: &str, data: &[f32]) -> Tensor {
+    Tensor { name: name.into(), shape: vec![data.len()], data: data.to_vec() }
+}
