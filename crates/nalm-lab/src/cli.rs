@@ -143,7 +143,7 @@ pub(crate) struct Run {
     /// Names (see nalm list experiments) or TOML files; `all` for every one, at preset quick unless told.
     #[arg(required = true)]
     pub(crate) experiments: Vec<String>,
-    /// How much of it: smoke, quick or paper [default: the file's]
+    /// How much of it: smoke, quick or paper; with images also laptop [default: the file's]
     #[arg(long)]
     pub(crate) preset: Option<String>,
     /// Seeds instead of the preset's.
@@ -164,6 +164,12 @@ pub(crate) struct Run {
     /// Where rows are kept.
     #[arg(long, default_value = "results")]
     pub(crate) store: PathBuf,
+    /// Where MNIST's four IDX files are [default: NALM_MNIST, or the project's data/mnist]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) mnist: Option<PathBuf>,
+    /// Seconds between two checkpoints of a run with images.
+    #[arg(long, value_name = "SECONDS", default_value_t = 120)]
+    pub(crate) checkpoint: u64,
     /// Say what would be done.
     #[arg(long)]
     pub(crate) dry_run: bool,

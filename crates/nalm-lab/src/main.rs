@@ -5,6 +5,7 @@ mod cmd;
 mod curve;
 mod figure;
 mod formula;
+mod images;
 mod machine;
 mod page;
 mod pool;

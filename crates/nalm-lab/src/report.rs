@@ -39,7 +39,8 @@ pub(crate) fn write(experiment: &Experiment, contents: &Contents, folder: &Path)
     }
     blocks.push(Block::Text(experiment.analysis.clone()));
     blocks.push(Block::Code(format!("nalm reproduce {} --preset {}", experiment.name, experiment.preset)));
-    blocks.push(Block::Text(origin(experiment, &results, contents)));
+    let ids: Vec<&str> = results.rows.iter().flatten().map(|row| row.id.as_str()).collect();
+    blocks.push(Block::Text(origin(experiment.runs.len(), &ids, contents)));
     if !compared.is_empty() {
         blocks.push(Block::Heading("Published and ours".into()));
         blocks.push(comparison_table(experiment, &compared));
@@ -82,7 +83,7 @@ pub(crate) fn save(folder: &Path, name: &str, text: &str) -> Result<()> {
     std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
 }
 
-fn csv(data: &[Vec<String>]) -> Result<String> {
+pub(crate) fn csv(data: &[Vec<String>]) -> Result<String> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     for record in data {
         writer.write_record(record)?;
@@ -91,13 +92,12 @@ fn csv(data: &[Vec<String>]) -> Result<String> {
 }
 
 /// Where the rows come from, as the segments say that held them.
-fn origin(experiment: &Experiment, results: &Results<'_>, contents: &Contents) -> String {
-    let rows: Vec<&Row> = results.rows.iter().copied().flatten().collect();
-    let mut text = match experiment.runs.len() {
+pub(crate) fn origin(planned: usize, found: &[&str], contents: &Contents) -> String {
+    let mut text = match planned {
         0 => "Computed without training.".to_string(),
-        all => format!("{} of {all} runs.", rows.len()),
+        all => format!("{} of {all} runs.", found.len()),
     };
-    let mut sessions: Vec<usize> = rows.iter().filter_map(|row| contents.session_of.get(&row.id).copied()).collect();
+    let mut sessions: Vec<usize> = found.iter().filter_map(|id| contents.session_of.get(*id).copied()).collect();
     sessions.sort_unstable();
     sessions.dedup();
     let list = |of: fn(&crate::store::Session) -> String| {
@@ -148,7 +148,7 @@ pub(crate) fn comparison_table(experiment: &Experiment, compared: &[Comparison<'
     }
 }
 
-fn texts(names: &[&str]) -> Vec<String> {
+pub(crate) fn texts(names: &[&str]) -> Vec<String> {
     names.iter().map(ToString::to_string).collect()
 }
 

@@ -4,6 +4,7 @@
 //! segments into one folder. A line counts if it ends in a newline and its checksum holds; anything else is torn, is counted
 //! and harms nothing. The same run may be there twice; then its results must agree.
 
+use crate::images::ImageRow;
 use crate::machine;
 use crate::row::Row;
 use crate::runspec::hex;
@@ -27,6 +28,8 @@ const SYNC_EVERY: Duration = Duration::from_millis(250);
 pub(crate) struct Contents {
     /// One row per run.
     pub(crate) rows: BTreeMap<String, Row>,
+    /// One row per run with images.
+    pub(crate) images: BTreeMap<String, ImageRow>,
     /// Lines that do not count.
     pub(crate) torn: usize,
     /// Rows that were there already, with the same result.
@@ -102,8 +105,10 @@ pub(crate) fn pack(contents: &Contents, store: &Path) -> Result<PathBuf> {
     fs::create_dir_all(&folder).with_context(|| format!("cannot make the store {}", folder.display()))?;
     let mut encoder = flate2::GzBuilder::new().write(Vec::new(), flate2::Compression::best());
     for (k, session) in contents.sessions.iter().enumerate() {
-        let rows = contents.rows.values().filter(|row| contents.session_of.get(&row.id) == Some(&k));
-        let rows: Vec<&Row> = rows.collect();
+        let own = |id: &String| contents.session_of.get(id) == Some(&k);
+        let rows = contents.rows.values().filter(|row| own(&row.id)).map(serde_json::to_value);
+        let images = contents.images.values().filter(|row| own(&row.id)).map(serde_json::to_value);
+        let rows = rows.chain(images).collect::<serde_json::Result<Vec<Value>>>()?;
         if rows.is_empty() {
             continue;
         }
@@ -111,7 +116,7 @@ pub(crate) fn pack(contents: &Contents, store: &Path) -> Result<PathBuf> {
         let header = Session { seconds: None, cpu_seconds: None, arguments, ..session.clone() };
         encoder.write_all(format_line(&serde_json::to_value(header)?).as_bytes())?;
         for row in &rows {
-            encoder.write_all(format_line(&serde_json::to_value(row)?).as_bytes())?;
+            encoder.write_all(format_line(row).as_bytes())?;
         }
         if let (Some(seconds), cpu) = (session.seconds, session.cpu_seconds) {
             let footer = json!({"sealed": true, "rows": rows.len(), "seconds": seconds, "cpu_seconds": cpu});
@@ -173,6 +178,10 @@ impl Contents {
                         session.cpu_seconds = value["cpu_seconds"].as_f64();
                     }
                 }
+                Some(value) if value.get("image").is_some() => match serde_json::from_value::<ImageRow>(value) {
+                    Err(_) => self.torn += 1,
+                    Ok(row) => self.insert_image(row),
+                },
                 Some(value) => match serde_json::from_value::<Row>(value) {
                     Err(_) => self.torn += 1,
                     Ok(row) => self.insert(row),
@@ -186,12 +195,38 @@ impl Contents {
             Some(known) if known.result_hash == row.result_hash => self.duplicates += 1,
             Some(_) => self.conflicts.push(row.id),
             None => {
-                if let Some(last) = self.sessions.len().checked_sub(1) {
-                    self.session_of.insert(row.id.clone(), last);
-                }
+                self.note_session(&row.id);
                 self.rows.insert(row.id.clone(), row);
             }
         }
+    }
+
+    fn insert_image(&mut self, row: ImageRow) {
+        match self.images.get(&row.id) {
+            // Other instructions round differently, so only equal ones must agree.
+            Some(known) if known.result_hash == row.result_hash || known.set != row.set => self.duplicates += 1,
+            Some(_) => self.conflicts.push(row.id),
+            None => {
+                self.note_session(&row.id);
+                self.images.insert(row.id.clone(), row);
+            }
+        }
+    }
+
+    fn note_session(&mut self, id: &str) {
+        if let Some(last) = self.sessions.len().checked_sub(1) {
+            self.session_of.insert(id.into(), last);
+        }
+    }
+
+    /// Whether a run is there.
+    pub(crate) fn has(&self, id: &str) -> bool {
+        self.rows.contains_key(id) || self.images.contains_key(id)
+    }
+
+    /// Rows of both kinds.
+    pub(crate) fn len(&self) -> usize {
+        self.rows.len() + self.images.len()
     }
 }
 
@@ -266,6 +301,13 @@ impl Segment {
         self.write(&serde_json::to_value(row)?)?;
         self.rows += 1;
         self.sync_if_due()
+    }
+
+    /// Appends the row of a run with images.
+    pub(crate) fn append_image(&mut self, row: &ImageRow) -> Result<()> {
+        self.write(&serde_json::to_value(row)?)?;
+        self.rows += 1;
+        self.sync()
     }
 
     fn write(&mut self, value: &Value) -> Result<()> {
@@ -376,7 +418,7 @@ mod tests {
     #[test]
     fn days_and_folders() {
         assert_eq!([0, 951_782_400, 1_794_788_123].map(date), ["1970-01-01", "2000-02-29", "2026-11-16"]);
-        assert_eq!(["--store", "results", "/home/a/results"].map(without_folders), ["--store", "results", "results"]);
+        assert_eq!(["--store", "results", "/somewhere/results"].map(without_folders), ["--store", "results", "results"]);
     }
 
     fn row_zero() -> Row {

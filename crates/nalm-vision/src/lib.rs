@@ -34,5 +34,5 @@ pub use mnist::Mnist;
 pub use net::{Layer, Mode, Net, Workspace};
 pub use recurrence::Inputs;
 pub use sight::{Picture, Start};
-pub use training::{Checkpoint, History, NUMERICS, Training};
+pub use training::{Advance, Checkpoint, History, NUMERICS, Training};
 pub use vector::Set;

@@ -7,13 +7,12 @@ use crate::mnist::{Digits, Mnist};
 use crate::pairs::{Fold, Pair, TEN_FOLDS, THREE_FOLDS};
 use crate::score::{Confusion, Score, Tally};
 use crate::sight::{Colour, Glance, Isolated, Picture, Sight, Start};
-use crate::training::{Checkpoint, History, Progress, Training, flat};
+use crate::training::{Advance, Checkpoint, History, Progress, Training, flat};
 use nalm::lane::LANES;
 use nalm::module::{self, Options, Shape};
 use nalm::rng::{Fast, Purpose};
 use nalm::{Layout, Network, Pass, Penalty, Rng, Schedule, batch};
 use serde::{Deserialize, Serialize};
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// Pairs that are evaluated at a time.
@@ -217,8 +216,8 @@ impl Run {
         }
     }
 
-    /// One pass over the training pairs, in an order of its own.
-    fn train_epoch(&mut self) -> Result<(), Error> {
+    /// One pass over the training pairs, in an order of its own; whether it came to its end.
+    fn train_epoch(&mut self, stop: &dyn Fn() -> bool) -> Result<bool, Error> {
         let key = format!("{}|{}", self.key, self.epoch);
         let mut rng = Fast::open(&key, Purpose::Data);
         let mut order: Vec<u32> = (0..self.fold.train.len() as u32).collect();
@@ -229,6 +228,9 @@ impl Run {
         let mut pairs = Vec::new();
         let (mut updates, mut off_one) = (0u32, 0u32);
         for (step, places) in order.chunks(self.config.batch).enumerate() {
+            if stop() {
+                return Ok(false);
+            }
             pairs.clear();
             pairs.extend(places.iter().map(|&place| self.fold.train[place as usize]));
             self.step(&format!("{key}|{step}"), &pairs, &mut noise)?;
@@ -237,7 +239,7 @@ impl Run {
         }
         self.off_one = f64::from(off_one) / f64::from(updates.max(1));
         self.epoch += 1;
-        Ok(())
+        Ok(true)
     }
 
     /// One update.
@@ -361,7 +363,7 @@ impl Training for Run {
         2 * self.fold.train.len() as u64
     }
 
-    fn advance(&mut self) -> Result<ControlFlow<()>, Error> {
+    fn advance(&mut self, stop: &dyn Fn() -> bool) -> Result<Advance, Error> {
         let last = self.epoch >= self.config.epochs;
         if self.epoch.is_multiple_of(self.config.row_every) || last {
             let row = self.measure()?;
@@ -370,10 +372,9 @@ impl Training for Run {
             }
         }
         if last {
-            return Ok(ControlFlow::Break(()));
+            return Ok(Advance::Done);
         }
-        self.train_epoch()?;
-        Ok(ControlFlow::Continue(()))
+        Ok(if self.train_epoch(stop)? { Advance::Trained } else { Advance::Stopped })
     }
 
     fn history(&self) -> &History {

@@ -10,13 +10,13 @@ use crate::net::{Mode, Net, Workspace};
 use crate::networks;
 use crate::recurrence::{Cost, Inputs, Recurrence};
 use crate::sight::Picture;
-use crate::training::{Checkpoint, History, Progress, Training, flat};
+use crate::training::{Advance, Checkpoint, History, Progress, Training, flat};
 use crate::vector::Set;
 use nalm::module::{self, Options, Shape};
 use nalm::rng::{Fast, Purpose};
 use nalm::{Pass, Penalty, Rng, Schedule};
 use serde::{Deserialize, Serialize};
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Lengths on which is tested: one to this.
@@ -225,7 +225,7 @@ impl Run {
         self.trained.sequences(TRAINED).div_ceil(self.config.batch) as u64
     }
 
-    fn train_epoch(&mut self) -> Result<(), Error> {
+    fn train_epoch(&mut self, stop: &dyn Fn() -> bool) -> Result<bool, Error> {
         let key = format!("{}|{}", self.key, self.epoch);
         let mut rng = Fast::open(&key, Purpose::Data);
         let mut order: Vec<usize> = (0..self.trained.sequences(TRAINED)).collect();
@@ -234,10 +234,13 @@ impl Run {
         }
         let mut noise = Rng::fast(&format!("{key}|cell"), Purpose::Noise);
         for (step, sequences) in order.chunks(self.config.batch).enumerate() {
+            if stop() {
+                return Ok(false);
+            }
             self.step(sequences, self.epoch * self.updates() + step as u64 + 1, &mut noise)?;
         }
         self.epoch += 1;
-        Ok(())
+        Ok(true)
     }
 
     /// The `update`-th update, with some of the training sequences.
@@ -377,7 +380,7 @@ impl Training for Run {
         (TRAINED * self.trained.sequences(TRAINED)) as u64
     }
 
-    fn advance(&mut self) -> Result<ControlFlow<()>, Error> {
+    fn advance(&mut self, stop: &dyn Fn() -> bool) -> Result<Advance, Error> {
         let last = self.epoch >= self.config.epochs;
         if self.epoch.is_multiple_of(self.config.row_every) || last {
             let row = self.measure()?;
@@ -386,10 +389,9 @@ impl Training for Run {
             }
         }
         if last {
-            return Ok(ControlFlow::Break(()));
+            return Ok(Advance::Done);
         }
-        self.train_epoch()?;
-        Ok(ControlFlow::Continue(()))
+        Ok(if self.train_epoch(stop)? { Advance::Trained } else { Advance::Stopped })
     }
 
     fn history(&self) -> &History {

@@ -5,7 +5,6 @@ use crate::export::Tensor;
 use crate::sight::Picture;
 use crate::{product, sequential};
 use serde::{Deserialize, Serialize};
-use std::ops::ControlFlow;
 
 /// Raised with every change that alters the bits of these runs on the same instruction set.
 pub const NUMERICS: u32 = 1;
@@ -55,6 +54,17 @@ impl Checkpoint {
     }
 }
 
+/// How far a run got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Advance {
+    /// One epoch further.
+    Trained,
+    /// The last row is there.
+    Done,
+    /// Told to stop amid an epoch; the run is of no use any more, its last checkpoint is.
+    Stopped,
+}
+
 /// A run under way. Randomness follows from its settings and the epoch alone, so that a checkpoint needs no generator.
 pub trait Training: Send {
     /// Epochs done.
@@ -66,8 +76,8 @@ pub trait Training: Send {
     /// Images that an epoch trains.
     fn images(&self) -> u64;
 
-    /// Measures where a row is due, and then trains for one epoch; breaks off after the last row.
-    fn advance(&mut self) -> Result<ControlFlow<()>, Error>;
+    /// Measures where a row is due, and then trains for one epoch. `stop` is asked before every update.
+    fn advance(&mut self, stop: &dyn Fn() -> bool) -> Result<Advance, Error>;
 
     /// The rows so far.
     fn history(&self) -> &History;

@@ -24,8 +24,8 @@ pub(crate) fn run(arguments: &List) -> Result<()> {
         Listing::Experiments => suite::names()
             .into_iter()
             .map(|name| {
-                let experiment = suite::load(name, &Overrides::default())?;
-                Ok(json!({"name": name, "title": experiment.title, "runs": experiment.runs.len()}))
+                let study = suite::load(name, &Overrides::default())?;
+                Ok(json!({"name": name, "title": study.title(), "runs": study.ids().len()}))
             })
             .collect::<Result<_>>()?,
         Listing::Ranges => {

@@ -3,7 +3,7 @@
 use crate::cli::{Export, Output, Report, Status};
 use crate::row::Row;
 use crate::store;
-use crate::suite::{self, Experiment, Overrides};
+use crate::suite::{self, Overrides, Study};
 use anyhow::{Context, Result, bail};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -20,37 +20,41 @@ pub(crate) fn run(arguments: &Report) -> Result<()> {
     write(&suite::load_all(&arguments.experiments, &overrides)?, &arguments.store, &arguments.output)
 }
 
-pub(crate) fn write(experiments: &[Experiment], store: &Path, output: &Output) -> Result<()> {
+pub(crate) fn write(studies: &[Study], store: &Path, output: &Output) -> Result<()> {
     let (contents, out) = (store::read(store)?, &output.out);
     let (mut all, mut placed) = (Vec::new(), 0);
-    for experiment in experiments {
-        let found = crate::report::write(experiment, &contents, out)?;
+    for study in studies {
+        let found = match study {
+            Study::Numbers(experiment) => crate::report::write(experiment, &contents, out)?,
+            Study::Images(experiment) => crate::images::write(experiment, &contents, out)?,
+        };
         if output.png {
             found.figures.iter().try_for_each(|name| crate::figure::png::write(out, name))?;
         }
         if let Some(readme) = &output.readme {
-            placed += usize::from(crate::readme::splice(readme, &experiment.name, &found, out)?);
+            placed += usize::from(crate::readme::splice(readme, study.name(), &found, out)?);
         }
         all.push(found);
     }
     if let (Some(readme), 0) = (&output.readme, placed) {
-        let (file, name) = (readme.display(), &experiments[0].name);
+        let (file, name) = (readme.display(), studies[0].name());
         bail!(
             "{file} has no place for it; put the lines <!-- nalm:{name} --> and <!-- /nalm:{name} --> where it belongs"
         );
     }
     if output.json {
-        let list = experiments.iter().zip(&all).map(|(e, f)| {
-            json!({"experiment": e.name, "preset": e.preset,
-            "rows": f.rows, "runs": e.runs.len(), "agree": f.agree, "compared": f.compared, "figures": f.figures})
+        let list = studies.iter().zip(&all).map(|(s, f)| {
+            json!({"experiment": s.name(), "preset": s.preset(),
+            "rows": f.rows, "runs": s.ids().len(), "agree": f.agree, "compared": f.compared, "figures": f.figures})
         });
         super::print_json(&list.collect::<Vec<_>>())?;
     } else {
         let mut stdout = std::io::stdout().lock();
-        for (e, found) in experiments.iter().zip(&all) {
-            let page = out.join(format!("{}.html", e.name));
+        for (study, found) in studies.iter().zip(&all) {
+            let name = study.name();
+            let page = out.join(format!("{name}.html"));
             let (agree, compared, page) = (found.agree, found.compared, page.display());
-            writeln!(stdout, "{}: {agree} of {compared} published values agree; {page}", e.name)?;
+            writeln!(stdout, "{name}: {agree} of {compared} published values agree; {page}")?;
         }
         if all.len() > 1 {
             let (agree, compared) = all.iter().fold((0, 0), |(a, c), f| (a + f.agree, c + f.compared));
@@ -67,17 +71,19 @@ pub(crate) fn write(experiments: &[Experiment], store: &Path, output: &Output) -
 pub(crate) fn status(arguments: &Status) -> Result<()> {
     let contents = store::read(&arguments.store)?;
     let mut progress = Vec::new();
-    for (name, preset) in suite::names().iter().flat_map(|name| suite::PRESETS.map(|preset| (*name, preset))) {
-        let experiment = suite::load(name, &Overrides::preset(preset))?;
-        let done = experiment.runs.iter().filter(|run| contents.rows.contains_key(&run.id())).count();
-        progress.push((name, preset, done, experiment.runs.len()));
+    for name in suite::names() {
+        for preset in suite::presets(name) {
+            let ids = suite::load(name, &Overrides::preset(preset))?.ids();
+            let done = ids.iter().filter(|id| contents.has(id)).count();
+            progress.push((name, preset, done, ids.len()));
+        }
     }
     if arguments.json {
         let experiments: Vec<_> = progress
             .iter()
             .map(|(name, preset, done, runs)| json!({"experiment": name, "preset": preset, "done": done, "runs": runs}))
             .collect();
-        super::print_json(&json!({"rows": contents.rows.len(), "segments": contents.segments, "torn": contents.torn,
+        super::print_json(&json!({"rows": contents.len(), "segments": contents.segments, "torn": contents.torn,
             "duplicates": contents.duplicates, "conflicts": contents.conflicts, "experiments": experiments}))?;
     } else {
         let mut out = std::io::stdout().lock();
@@ -85,7 +91,7 @@ pub(crate) fn status(arguments: &Status) -> Result<()> {
             out,
             "{}: {} runs in {} segments, {} torn lines, {} duplicates, {} conflicts",
             arguments.store.display(),
-            contents.rows.len(),
+            contents.len(),
             contents.segments,
             contents.torn,
             contents.duplicates,
@@ -108,10 +114,9 @@ pub(crate) fn export(arguments: &Export) -> Result<()> {
     let contents = store::read(&arguments.store)?;
     let mut experiments: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for name in suite::names() {
-        for preset in suite::PRESETS {
-            let experiment = suite::load(name, &Overrides::preset(preset))?;
-            for run in &experiment.runs {
-                let names = experiments.entry(run.id()).or_default();
+        for preset in suite::presets(name) {
+            for id in suite::load(name, &Overrides::preset(preset))?.ids() {
+                let names = experiments.entry(id).or_default();
                 if !names.contains(&name) {
                     names.push(name);
                 }
@@ -120,9 +125,11 @@ pub(crate) fn export(arguments: &Export) -> Result<()> {
     }
     if let Some(path) = &arguments.jsonl {
         let mut out = open(path)?;
-        for row in contents.rows.values() {
-            let mut value = serde_json::to_value(row)?;
-            value["experiments"] = serde_json::json!(experiments.get(&row.id).cloned().unwrap_or_default());
+        let rows = contents.rows.values().map(serde_json::to_value);
+        for value in rows.chain(contents.images.values().map(serde_json::to_value)) {
+            let mut value = value?;
+            let own = value["id"].as_str().and_then(|id| experiments.get(id)).cloned();
+            value["experiments"] = json!(own.unwrap_or_default());
             writeln!(out, "{value}")?;
         }
         out.flush()?;

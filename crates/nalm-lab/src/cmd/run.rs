@@ -1,11 +1,13 @@
 //! `nalm run` and `nalm reproduce`: carry out what is missing, and write the report.
 
 use crate::cli::{Reproduce, Run};
+use crate::images::{self, ImageRow, ImageSpec};
 use crate::pool::{self, Finished};
 use crate::runspec::RunSpec;
 use crate::store::{self, Segment};
-use crate::suite::{self, Experiment, Overrides};
+use crate::suite::{self, Overrides, Study};
 use anyhow::{Context, Result};
+use nalm_vision::Mnist;
 use std::collections::BTreeSet;
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;
@@ -37,7 +39,7 @@ pub(crate) fn reproduce(arguments: &Reproduce) -> Result<()> {
 }
 
 /// Loads the experiments named on a command line.
-pub(crate) fn load(arguments: &Run) -> Result<Vec<Experiment>> {
+pub(crate) fn load(arguments: &Run) -> Result<Vec<Study>> {
     let all = arguments.experiments == ["all"];
     let overrides = Overrides {
         // All of them at full length is a matter of many hours, and so has to be asked for.
@@ -50,31 +52,93 @@ pub(crate) fn load(arguments: &Run) -> Result<Vec<Experiment>> {
     suite::load_all(&arguments.experiments, &overrides)
 }
 
-fn carry_out(arguments: &Run) -> Result<Vec<Experiment>> {
-    let experiments = load(arguments)?;
+fn carry_out(arguments: &Run) -> Result<Vec<Study>> {
+    let studies = load(arguments)?;
     let done = store::read(&arguments.store)?;
     let mut seen = BTreeSet::new();
-    let planned: Vec<&RunSpec> = experiments.iter().flat_map(|e| &e.runs).filter(|run| seen.insert(run.id())).collect();
-    let missing: Vec<RunSpec> =
-        planned.iter().filter(|run| !done.rows.contains_key(&run.id())).map(|run| (*run).clone()).collect();
-    let (done_already, threads) = (planned.len() - missing.len(), threads(arguments.threads));
-    let estimate = missing.iter().map(RunSpec::cost).sum::<f64>() / threads as f64;
-    let (n, estimate) = (missing.len(), duration(estimate));
-    eprintln!("{} runs, {done_already} of them done, {n} to do: about {estimate} on {threads} threads", planned.len());
+    let (mut numbers, mut images, mut planned): (Vec<RunSpec>, Vec<ImageSpec>, usize) = (Vec::new(), Vec::new(), 0);
+    for study in &studies {
+        match study {
+            Study::Numbers(e) => e.runs.iter().filter(|run| seen.insert(run.id())).for_each(|run| {
+                planned += 1;
+                if !done.has(&run.id()) {
+                    numbers.push(run.clone());
+                }
+            }),
+            Study::Images(e) => e.runs.iter().filter(|run| seen.insert(run.id())).for_each(|run| {
+                planned += 1;
+                if !done.has(&run.id()) {
+                    images.push(run.clone());
+                }
+            }),
+        }
+    }
+    let (missing, threads) = (numbers.len() + images.len(), threads(arguments.threads));
+    let work = numbers.iter().map(RunSpec::cost).chain(images.iter().map(ImageSpec::cost)).sum::<f64>();
+    let (done_already, estimate) = (planned - missing, duration(work / threads as f64));
+    eprintln!("{planned} runs, {done_already} of them done, {missing} to do: about {estimate} on {threads} threads");
     if done.torn > 0 {
         eprintln!("{} torn lines in the store, as a killed process leaves them; their runs are done again", done.torn);
     }
-    if !arguments.dry_run && !missing.is_empty() {
+    if !arguments.dry_run && missing > 0 {
+        // Before anything is started: without images there is no use in training numbers first.
+        let mnist = if images.is_empty() { None } else { Some(images::find(arguments.mnist.as_deref())?) };
         let mut segment = Segment::create(&arguments.store)?;
-        let result = {
-            let segment = std::cell::RefCell::new(&mut segment);
-            let keep = |finished: Finished| segment.borrow_mut().append(&finished.row, finished.tensors.as_ref());
-            train_all(&missing, threads, keep, || segment.borrow_mut().sync_if_due())
-        };
+        let result: Result<()> = (|| {
+            if !numbers.is_empty() {
+                let segment = std::cell::RefCell::new(&mut segment);
+                let keep = |finished: Finished| segment.borrow_mut().append(&finished.row, finished.tensors.as_ref());
+                train_all(&numbers, threads, keep, || segment.borrow_mut().sync_if_due())?;
+            }
+            if let Some(mnist) = &mnist {
+                let every = Duration::from_secs(arguments.checkpoint);
+                let safety = images::Safety { store: arguments.store.clone(), every };
+                train_images(&images, mnist, threads, &safety, &mut segment)?;
+            }
+            Ok(())
+        })();
         segment.seal()?;
         result?;
     }
-    Ok(experiments)
+    Ok(studies)
+}
+
+/// Carries out runs with images, with progress on the standard error, until they are done or a signal arrives.
+fn train_images(
+    runs: &[ImageSpec],
+    mnist: &Arc<Mnist>,
+    threads: usize,
+    safety: &images::Safety,
+    segment: &mut Segment,
+) -> Result<()> {
+    let stop = listen()?;
+    let watched = images::Watched::default();
+    let progress = std::cell::RefCell::new(Progress::new(runs.len(), runs.iter().map(ImageSpec::cost).sum()));
+    let keep = |row: ImageRow| {
+        segment.append_image(&row)?;
+        progress.borrow_mut().done += 1;
+        Ok(())
+    };
+    let idle = || {
+        let mut progress = progress.borrow_mut();
+        progress.done_cost = 1e-3 * watched.work.load(Relaxed) as f64;
+        progress.images = Some(watched.images.load(Relaxed));
+        progress.show_if_due();
+        Ok(())
+    };
+    let result = images::carry_out(runs, mnist, threads, safety, &stop, &watched, keep, idle);
+    progress.borrow().finish();
+    result?;
+    if stop.load(Relaxed) { Err(Interrupted.into()) } else { Ok(()) }
+}
+
+/// A flag that signals set.
+fn listen() -> Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGUSR1] {
+        signal_hook::flag::register(signal, Arc::clone(&stop)).context("cannot listen to signals")?;
+    }
+    Ok(stop)
 }
 
 /// As many threads as asked for, or as there are cores.
@@ -89,11 +153,8 @@ pub(crate) fn train_all(
     mut keep: impl FnMut(Finished) -> Result<()>,
     idle: impl FnMut() -> Result<()>,
 ) -> Result<()> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGUSR1] {
-        signal_hook::flag::register(signal, Arc::clone(&stop)).context("cannot listen to signals")?;
-    }
-    let mut progress = Progress::new(runs);
+    let stop = listen()?;
+    let mut progress = Progress::new(runs.len(), runs.iter().map(RunSpec::cost).sum());
     let keep = |finished: Finished| {
         progress.advance(finished.row.spec.cost());
         keep(finished)
@@ -123,22 +184,33 @@ struct Progress {
     /// The same in estimated seconds: runs differ a thousandfold.
     total_cost: f64,
     done_cost: f64,
+    /// Of this process, where it trains on images.
+    images: Option<u64>,
+    /// What checkpoints had done before.
+    head_start: Option<f64>,
     start: Instant,
     shown: Instant,
     terminal: bool,
 }
 
 impl Progress {
-    fn new(runs: &[RunSpec]) -> Self {
+    fn new(total: usize, total_cost: f64) -> Self {
         let now = Instant::now();
-        let (total, total_cost) = (runs.len(), runs.iter().map(RunSpec::cost).sum());
         let terminal = std::io::stderr().is_terminal();
-        Self { total, done: 0, total_cost, done_cost: 0.0, start: now, shown: now, terminal }
+        let (done, done_cost, images, head_start) = (0, 0.0, None, None);
+        Self { total, done, total_cost, done_cost, images, head_start, start: now, shown: now, terminal }
     }
 
     fn advance(&mut self, cost: f64) {
         self.done += 1;
         self.done_cost += cost;
+        self.show_if_due();
+    }
+
+    fn show_if_due(&mut self) {
+        if self.images == Some(0) {
+            self.head_start = Some(self.done_cost);
+        }
         let pause = if self.terminal { Duration::from_millis(100) } else { Duration::from_secs(30) };
         if self.shown.elapsed() >= pause {
             self.shown = Instant::now();
@@ -149,8 +221,15 @@ impl Progress {
     fn show(&self) {
         let spent = self.start.elapsed().as_secs_f64();
         let share = (self.done_cost / self.total_cost).clamp(1e-9, 1.0);
-        let left = duration(spent / share - spent);
-        let mut text = format!("{} of {} runs, {}, about {left} to go", self.done, self.total, duration(spent));
+        let before = self.head_start.unwrap_or(0.0);
+        let left = match self.done_cost > before {
+            true => format!("about {} to go", duration(spent * (self.total_cost - self.done_cost) / (self.done_cost - before))),
+            false => "measuring".into(),
+        };
+        let mut text = format!("{} of {} runs, {}, {left}", self.done, self.total, duration(spent));
+        if let Some(images) = self.images {
+            text += &format!(", {:.0} images/s", images as f64 / spent.max(1e-9));
+        }
         if self.terminal {
             let filled = (20.0 * share).round() as usize;
             text = format!("{}{} {text}", "█".repeat(filled), "░".repeat(20 - filled));

@@ -1,6 +1,7 @@
 //! `nalm store`: look after a store.
 
 use crate::cli::{Store, StoreAction};
+use crate::images::ImageRow;
 use crate::row::Row;
 use crate::runspec::hex;
 use crate::store::{self, Contents};
@@ -27,7 +28,7 @@ fn check(path: &Path) -> Result<()> {
     let contents = read_existing(path)?;
     let mut out = std::io::stdout().lock();
     writeln!(out, "segments   {}", contents.segments)?;
-    writeln!(out, "rows       {}", contents.rows.len())?;
+    writeln!(out, "rows       {}", contents.len())?;
     writeln!(out, "torn lines {}", contents.torn)?;
     writeln!(out, "duplicates {}", contents.duplicates)?;
     writeln!(out, "conflicts  {}", contents.conflicts.len())?;
@@ -69,15 +70,21 @@ fn pack(stores: &[PathBuf], into: &Path) -> Result<()> {
         contents.read(store)?;
     }
     let differs = |row: &&Row| kept.rows.get(&row.id).is_some_and(|known| known.result_hash != row.result_hash);
-    let conflicts = kept.conflicts.len() + contents.conflicts.len() + contents.rows.values().filter(differs).count();
+    let image_differs = |row: &&ImageRow| {
+        kept.images.get(&row.id).is_some_and(|known| known.set == row.set && known.result_hash != row.result_hash)
+    };
+    let different =
+        contents.rows.values().filter(differs).count() + contents.images.values().filter(image_differs).count();
+    let conflicts = kept.conflicts.len() + contents.conflicts.len() + different;
     ensure!(conflicts == 0, "there are {conflicts} conflicts; equal runs must have equal results");
-    contents.rows.retain(|id, _| !kept.rows.contains_key(id));
-    if contents.rows.is_empty() {
+    contents.rows.retain(|id, _| !kept.has(id));
+    contents.images.retain(|id, _| !kept.has(id));
+    if contents.len() == 0 {
         eprintln!("{} holds all of these rows already", into.display());
         return Ok(());
     }
     let path = store::pack(&contents, into)?;
-    eprintln!("{} rows in {}, {} before", contents.rows.len(), path.display(), kept.rows.len());
+    eprintln!("{} rows in {}, {} before", contents.len(), path.display(), kept.len());
     Ok(())
 }
 
@@ -85,12 +92,13 @@ fn compact(path: &Path) -> Result<()> {
     let contents = read_existing(path)?;
     let mut out = std::io::stdout().lock();
     let mut hash = Sha256::new();
-    for row in contents.rows.values() {
-        let line = format!("{}\n", serde_json::to_value(row)?);
+    let rows = contents.rows.values().map(serde_json::to_value);
+    for row in rows.chain(contents.images.values().map(serde_json::to_value)) {
+        let line = format!("{}\n", row?);
         hash.update(line.as_bytes());
         out.write_all(line.as_bytes())?;
     }
     out.flush()?;
-    eprintln!("{} rows, sha256 {}", contents.rows.len(), hex(&hash.finalize()));
+    eprintln!("{} rows, sha256 {}", contents.len(), hex(&hash.finalize()));
     Ok(())
 }

@@ -5,6 +5,7 @@ mod basins;
 mod contour;
 mod curves;
 mod facets;
+pub(crate) mod images;
 mod landscape;
 pub(crate) mod noise_bound;
 pub(crate) mod png;

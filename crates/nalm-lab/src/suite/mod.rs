@@ -6,6 +6,7 @@ mod written;
 pub(crate) use claim::{Claim, Expectation};
 
 use crate::figure::Kind;
+use crate::images::{self, ImageExperiment, ImageSpec};
 use crate::runspec::{OPTION_NAMES, RunSpec, Settings, check_module, label, published_test_range};
 use anyhow::{Context, Result, anyhow, ensure};
 use nalm::task;
@@ -94,9 +95,51 @@ const BUILT_IN: &[(&str, &str)] = &built_in![
     "released-code",
     "operations",
     "controls",
+    "mnist-isolated",
+    "mnist-isolated-full",
+    "mnist-colour",
+    "mnist-sequential",
 ];
 
-/// The presets that every experiment has.
+/// An experiment of either kind.
+#[derive(Debug)]
+pub(crate) enum Study {
+    Numbers(Experiment),
+    Images(ImageExperiment),
+}
+
+impl Study {
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Study::Numbers(experiment) => &experiment.name,
+            Study::Images(experiment) => &experiment.name,
+        }
+    }
+
+    pub(crate) fn title(&self) -> &str {
+        match self {
+            Study::Numbers(experiment) => &experiment.title,
+            Study::Images(experiment) => &experiment.title,
+        }
+    }
+
+    pub(crate) fn preset(&self) -> &str {
+        match self {
+            Study::Numbers(experiment) => &experiment.preset,
+            Study::Images(experiment) => &experiment.preset,
+        }
+    }
+
+    /// The identities of its runs.
+    pub(crate) fn ids(&self) -> Vec<String> {
+        match self {
+            Study::Numbers(experiment) => experiment.runs.iter().map(RunSpec::id).collect(),
+            Study::Images(experiment) => experiment.runs.iter().map(ImageSpec::id).collect(),
+        }
+    }
+}
+
+/// The presets that every experiment with numbers has.
 pub(crate) const PRESETS: [&str; 3] = ["smoke", "quick", "paper"];
 
 /// The names of the experiments that come with the binary.
@@ -104,17 +147,22 @@ pub(crate) fn names() -> Vec<&'static str> {
     BUILT_IN.iter().map(|(name, _)| *name).collect()
 }
 
+/// The presets of an experiment that comes with the binary.
+pub(crate) fn presets(name: &str) -> &'static [&'static str] {
+    if name.starts_with("mnist-") { &images::PRESETS } else { &PRESETS }
+}
+
 /// Loads the named experiments; `all` stands for every one that comes with the binary.
-pub(crate) fn load_all(names: &[String], overrides: &Overrides) -> Result<Vec<Experiment>> {
+pub(crate) fn load_all(names: &[String], overrides: &Overrides) -> Result<Vec<Study>> {
     let all = names == ["all"];
     let names = if all { self::names() } else { names.iter().map(String::as_str).collect() };
     names.into_iter().map(|name| load(name, overrides)).collect()
 }
 
 /// Loads an experiment by its name, or from a file.
-pub(crate) fn load(name: &str, overrides: &Overrides) -> Result<Experiment> {
+pub(crate) fn load(name: &str, overrides: &Overrides) -> Result<Study> {
     if let Some((name, text)) = BUILT_IN.iter().find(|(known, _)| *known == name) {
-        return check(name, &PathBuf::from(format!("experiments/{name}.toml")), text, overrides);
+        return check_either(name, &PathBuf::from(format!("experiments/{name}.toml")), text, overrides);
     }
     let path = Path::new(name);
     if path.extension().is_none() && !path.exists() {
@@ -122,7 +170,18 @@ pub(crate) fn load(name: &str, overrides: &Overrides) -> Result<Experiment> {
     }
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read the experiment {name}"))?;
     let stem = path.file_stem().map_or(name.into(), |stem| stem.to_string_lossy().into_owned());
-    check(&stem, path, &text, overrides)
+    check_either(&stem, path, &text, overrides)
+}
+
+/// Tells the two kinds of files apart by their task.
+fn check_either(name: &str, path: &Path, text: &str, overrides: &Overrides) -> Result<Study> {
+    let task = toml::from_str::<toml::Table>(text).ok().and_then(|table| table.get("task")?.as_str().map(String::from));
+    match task {
+        Some(task) if task.starts_with("mnist") => {
+            Ok(Study::Images(images::check(name, &path.display().to_string(), text, overrides)?))
+        }
+        _ => Ok(Study::Numbers(check(name, path, text, overrides)?)),
+    }
 }
 
 /// A file being checked: where errors are, and what the command line wants.
@@ -321,17 +380,25 @@ mod tests {
     #[test]
     fn every_built_in_experiment_and_preset_is_sound() {
         for name in names() {
-            for preset in PRESETS {
-                let experiment = load(name, &Overrides::preset(preset));
-                let experiment = experiment.unwrap_or_else(|error| panic!("{name} {preset}: {error:#}"));
-                let mut ids: Vec<String> = experiment.runs.iter().map(RunSpec::id).collect();
+            for preset in presets(name) {
+                let study = load(name, &Overrides::preset(preset));
+                let study = study.unwrap_or_else(|error| panic!("{name} {preset}: {error:#}"));
+                let mut ids = study.ids();
+                let runs = ids.len();
                 ids.sort();
                 ids.dedup();
-                assert_eq!(ids.len(), experiment.runs.len(), "{name} {preset} runs something twice");
-                assert!(!experiment.title.is_empty() && !experiment.analysis.is_empty());
-                assert!(!experiment.figures.is_empty(), "{name}");
-                let grouped: usize = experiment.groups.iter().map(|group| group.runs.len()).sum();
-                assert_eq!(grouped, experiment.runs.len(), "{name} {preset}");
+                assert_eq!(ids.len(), runs, "{name} {preset} runs something twice");
+                assert!(!study.title().is_empty() && study.preset() == *preset);
+                let (figures, analysis, grouped) = match &study {
+                    Study::Numbers(e) => {
+                        (e.figures.len(), &e.analysis, e.groups.iter().map(|group| group.runs.len()).sum::<usize>())
+                    }
+                    Study::Images(e) => {
+                        (e.figures.len(), &e.analysis, e.groups.iter().map(|group| group.runs.len()).sum())
+                    }
+                };
+                assert!(figures > 0 && !analysis.is_empty(), "{name}");
+                assert_eq!(grouped, runs, "{name} {preset}");
             }
         }
     }
@@ -377,11 +444,19 @@ mod tests {
     #[test]
     fn options_can_be_set_for_every_model() {
         let set = |key: &str, value: toml::Value| Overrides { set: vec![(key.into(), value)], ..Overrides::default() };
-        let experiment = load("single-module", &set("learning_rate", 0.01.into())).unwrap();
+        let Study::Numbers(experiment) = load("single-module", &set("learning_rate", 0.01.into())).unwrap() else {
+            panic!("numbers")
+        };
         assert!(experiment.runs.iter().all(|run| run.options.learning_rate == Some(0.01)));
         let error = load("single-module", &set("learning_rat", 0.01.into())).unwrap_err();
         assert!(error.to_string().contains("did you mean 'learning_rate'"), "{error}");
         let error = load("single-module", &set("learning_rate", "fast".into())).unwrap_err();
         assert!(error.to_string().contains("--set learning_rate"), "{error}");
+        let Study::Images(experiment) = load("mnist-isolated", &set("batch", 64.into())).unwrap() else {
+            panic!("images")
+        };
+        assert!(experiment.runs.iter().all(|run| run.settings.batch == Some(64)));
+        let error = load("mnist-isolated", &set("learning_rate", 0.01.into())).unwrap_err();
+        assert!(error.to_string().contains("unknown field `learning_rate`"), "{error}");
     }
 }
