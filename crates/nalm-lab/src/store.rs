@@ -418,7 +418,10 @@ mod tests {
     #[test]
     fn days_and_folders() {
         assert_eq!([0, 951_782_400, 1_794_788_123].map(date), ["1970-01-01", "2000-02-29", "2026-11-16"]);
-        assert_eq!(["--store", "results", "/somewhere/results"].map(without_folders), ["--store", "results", "results"]);
+        assert_eq!(
+            ["--store", "results", "/somewhere/results"].map(without_folders),
+            ["--store", "results", "results"]
+        );
     }
 
     fn row_zero() -> Row {

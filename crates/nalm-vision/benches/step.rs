@@ -11,12 +11,16 @@ fn main() -> Result<(), nalm::Error> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     // One instruction set and one thread for a profiler, everything otherwise.
     let alone = std::env::args().any(|argument| argument == "--alone");
+    let only = std::env::args().skip(1).find(|argument| !argument.starts_with("--"));
     let (sets, threads) = if alone { (vec![Set::best()], 1) } else { (Set::available(), threads) };
     for set in sets {
         for (name, net, samples) in [
             ("isolated, 256 images", networks::digit_classifier(28, 1, set)?, 256),
             ("sequential, 128 images", networks::digit_regressor(set)?, 128),
         ] {
+            if only.as_ref().is_some_and(|only| !name.starts_with(only.as_str())) {
+                continue;
+            }
             for threads in [1, threads] {
                 let (median, least) = step(&net, samples, threads)?;
                 println!("{name:24} {:9} {threads} threads  {median:7.2} ms ({least:.2})", set.name());

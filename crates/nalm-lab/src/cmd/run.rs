@@ -223,7 +223,10 @@ impl Progress {
         let share = (self.done_cost / self.total_cost).clamp(1e-9, 1.0);
         let before = self.head_start.unwrap_or(0.0);
         let left = match self.done_cost > before {
-            true => format!("about {} to go", duration(spent * (self.total_cost - self.done_cost) / (self.done_cost - before))),
+            true => format!(
+                "about {} to go",
+                duration(spent * (self.total_cost - self.done_cost) / (self.done_cost - before))
+            ),
             false => "measuring".into(),
         };
         let mut text = format!("{} of {} runs, {}, {left}", self.done, self.total, duration(spent));

@@ -196,7 +196,10 @@ fn threshold_text(thresholds: &Thresholds) -> String {
         n - 1
     );
     if !thresholds.dropped.is_empty() {
-        text += &format!(" Left out, because their best validation error is more than ten times the median: {}.", list(&thresholds.dropped));
+        text += &format!(
+            " Left out, because their best validation error is more than ten times the median: {}.",
+            list(&thresholds.dropped)
+        );
     }
     text
 }

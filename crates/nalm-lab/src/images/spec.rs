@@ -234,7 +234,9 @@ impl ImageSpec {
                 (0.12, train, train + 13_531.0)
             }
         };
-        let rows = self.epochs() as f64 / s.row_every.unwrap_or(if self.task == "mnist-sequential" { 5 } else { 1 }) as f64 + 1.0;
+        let rows = self.epochs() as f64
+            / s.row_every.unwrap_or(if self.task == "mnist-sequential" { 5 } else { 1 }) as f64
+            + 1.0;
         1e-3 * image * (self.epochs() as f64 * trained + rows * measured / 3.0)
     }
 }

@@ -138,7 +138,8 @@ const KINDS: [(&str, Kind); 6] = [
 /// Reads an experiment with images from its text.
 pub(crate) fn check(name: &str, file: &str, text: &str, overrides: &Overrides) -> Result<ImageExperiment> {
     let written: Written = toml::from_str(text).map_err(|error| anyhow!("{file}: {error}"))?;
-    let at = |span: Range<usize>| format!("{file}, line {}", text[..span.start.min(text.len())].matches('\n').count() + 1);
+    let at =
+        |span: Range<usize>| format!("{file}, line {}", text[..span.start.min(text.len())].matches('\n').count() + 1);
     let unknown = |what, name: &Spanned<String>, known: &[&str]| {
         Err(Error::unknown(what, name.get_ref(), known)).with_context(|| at(name.span()))
     };

@@ -46,8 +46,7 @@ impl<'a> Model<'a> {
 
     /// The mean of a number over the last rows of all runs, with Student's interval.
     pub(crate) fn last(&self, value: impl Fn(&product::Row) -> Option<f64>) -> Estimate {
-        let values: Vec<f64> =
-            self.products().iter().filter_map(|(_, rows)| rows.last().and_then(&value)).collect();
+        let values: Vec<f64> = self.products().iter().filter_map(|(_, rows)| rows.last().and_then(&value)).collect();
         student::interval(&values)
     }
 

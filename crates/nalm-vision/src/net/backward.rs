@@ -5,7 +5,7 @@ use super::{BLOCK, Layer, Net};
 use crate::layer::dense::{Shape, product};
 use crate::layer::{average_pool, conv, pool, soft_argmax};
 use crate::team;
-use crate::vector::Scalar;
+use crate::vector::{LANES, Scalar};
 
 /// Fewer input channels than this make runs too short for the sparse gradient.
 const NARROW: usize = 8;
@@ -109,33 +109,40 @@ impl Net {
                     for s in 0..count {
                         let (x, dy) = (&x[s * x_len..(s + 1) * x_len], &slope[s * len..(s + 1) * len]);
                         let dx = wanted(k).then(|| &mut below[s * x_len..(s + 1) * x_len]);
-                        let narrow = g.inputs < NARROW;
+                        let which = || &which[k][(first + s) * len..(first + s + 1) * len];
+                        let y = || &y[s * len..(s + 1) * len];
+                        // Pooled or not, wide or not: each has a fastest way.
+                        let short = pool && g.inputs < NARROW && conv::is_short(&g);
+                        let narrow = g.inputs < NARROW && !short;
                         if narrow {
                             dense.clear();
                             dense.resize(g.output_len(), R::ZERO);
                             if pool {
-                                let which = &which[k][(first + s) * len..(first + s + 1) * len];
-                                pool::unpool(g.columns(), g.outputs, dy, which, scale, dense);
+                                pool::unpool(g.columns(), g.outputs, dy, which(), scale, dense);
                             } else {
-                                for ((d, &dy), &y) in dense.iter_mut().zip(dy).zip(&y[s * len..(s + 1) * len]) {
+                                for ((d, &dy), &y) in dense.iter_mut().zip(dy).zip(y()) {
                                     *d = if y > R::ZERO { dy } else { R::ZERO };
                                 }
                             }
                             conv::backward_narrow(&g, self.set, x, dense, dp);
-                        }
-                        if narrow && dx.is_none() {
-                            continue;
+                            if dx.is_none() {
+                                continue;
+                            }
                         }
                         if pool {
-                            let which = &which[k][(first + s) * len..(first + s + 1) * len];
-                            live.of_pooled(&g, dy, which, scale);
+                            live.of_pooled(&g, self.set, dy, which(), scale);
                         } else {
-                            live.of_relu(&g, dy, &y[s * len..(s + 1) * len]);
+                            live.of_relu(&g, self.set, dy, y());
                         }
-                        match narrow {
-                            true => conv::backward_input(&g, self.set, p, live, dx),
-                            false => conv::backward(&g, self.set, p, x, live, dp, dx),
+                        if short {
+                            dense.clear();
+                            dense.extend_from_slice(x);
+                            dense.resize(x_len + LANES, R::ZERO);
+                            conv::backward_short(&g, self.set, dense, live, dp);
+                        } else if !narrow {
+                            conv::backward(&g, self.set, x, live, dp);
                         }
+                        conv::backward_input(&g, self.set, p, live, dx);
                     }
                 }
             }

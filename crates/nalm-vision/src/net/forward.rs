@@ -71,7 +71,7 @@ impl Net {
                         let Some(which) = which.next() else { continue };
                         conv::forward_and_pool(&g, packed, x, y, which, &mut rows[..2 * line]);
                         if let Some(dice) = dice {
-                            dropout::cells(drop, dice, words, y, which);
+                            dropout::cells(drop, self.set, dice, words, y, which);
                         }
                     }
                 }
@@ -84,7 +84,7 @@ impl Net {
                             *y = activation.apply(*y + b);
                         }
                         if let Some(dice) = dice {
-                            dropout::numbers(drop, dice, words, y);
+                            dropout::numbers(drop, self.set, dice, words, y);
                         }
                     }
                 }

@@ -1,21 +1,12 @@
 //! The backward pass: over the live positions, or along the output channels where there are few input channels.
 
 use super::{Geometry, Live};
-use crate::vector::{Kernel, LANES, Scalar, Set, accumulate, add_runs, run, spread_run};
+use crate::vector::{Kernel, LANES, Scalar, Set, accumulate, add_runs, madd, run, spread_run};
 use nalm::Lane;
 
-/// Adds the gradient of weights and biases of one image, and overwrites that of the image where it is wanted.
-pub(crate) fn backward<R: Scalar>(
-    g: &Geometry,
-    set: Set,
-    p: &[R],
-    x: &[R],
-    live: &Live<R>,
-    dp: &mut [R],
-    dx: Option<&mut [R]>,
-) {
+/// Adds the gradient of weights and biases of one image, from the live positions.
+pub(crate) fn backward<R: Scalar>(g: &Geometry, set: Set, x: &[R], live: &Live<R>, dp: &mut [R]) {
     run(set, Weights { g: *g, x, live, dp });
-    backward_input(g, set, p, live, dx);
 }
 
 /// Overwrites the gradient of one image, where it is wanted.
@@ -39,7 +30,7 @@ impl<R: Scalar> Kernel for Weights<'_, R> {
         let Self { g, x, live, dp } = self;
         let (patch, line, wide) = (g.patch(), g.kernel * g.inputs, g.width * g.inputs);
         let (dw, db) = dp.split_at_mut(g.outputs * patch);
-        for (o, entries) in live.entries.iter().enumerate() {
+        for (o, entries) in live.channels().enumerate() {
             for (ky, dw) in dw[o * patch..(o + 1) * patch].chunks_exact_mut(line).enumerate() {
                 add_runs::<R, FMA>(x, ky * wide, entries, dw);
             }
@@ -64,11 +55,65 @@ impl<R: Scalar> Kernel for Input<'_, R> {
         let Self { g, p, live, dx } = self;
         let (patch, line, wide) = (g.patch(), g.kernel * g.inputs, g.width * g.inputs);
         dx.fill(R::ZERO);
-        for (o, entries) in live.entries.iter().enumerate() {
+        for (o, entries) in live.channels().enumerate() {
             let w = &p[o * patch..(o + 1) * patch];
             for (ky, w) in w.chunks_exact(line).enumerate() {
                 spread_run::<R, FMA>(w, ky * wide, entries, dx);
             }
+        }
+    }
+}
+
+/// Whether a kernel row is short enough for [`backward_short`].
+pub(crate) fn is_short(g: &Geometry) -> bool {
+    g.kernel * g.inputs <= LANES && (2..=5).contains(&g.kernel)
+}
+
+/// Adds the gradient of weights and biases of one image whose kernel rows fit into a lane, from the live positions. Every kernel row is
+/// loaded as a whole lane, of which what lies behind the row is dropped at the end; `x` must go on for a lane after the image.
+pub(crate) fn backward_short<R: Scalar>(g: &Geometry, set: Set, x: &[R], live: &Live<R>, dp: &mut [R]) {
+    match g.kernel {
+        2 => run(set, Short::<_, 2> { g: *g, x, live, dp }),
+        3 => run(set, Short::<_, 3> { g: *g, x, live, dp }),
+        4 => run(set, Short::<_, 4> { g: *g, x, live, dp }),
+        _ => run(set, Short::<_, 5> { g: *g, x, live, dp }),
+    }
+}
+
+struct Short<'a, R, const ROWS: usize> {
+    g: Geometry,
+    x: &'a [R],
+    live: &'a Live<R>,
+    dp: &'a mut [R],
+}
+
+impl<R: Scalar, const ROWS: usize> Kernel for Short<'_, R, ROWS> {
+    type Output = ();
+    #[inline(always)]
+    fn run<const FMA: bool, const PIXELS: usize, const VECTORS: usize>(self) {
+        let Self { g, x, live, dp } = self;
+        let (patch, line, wide) = (g.patch(), g.kernel * g.inputs, g.width * g.inputs);
+        let (dw, db) = dp.split_at_mut(g.outputs * patch);
+        let all = (ROWS - 1) * wide + LANES;
+        for (o, entries) in live.channels().enumerate() {
+            let mut sums = [Lane::<R>::ZERO; ROWS];
+            let mut bias = R::ZERO;
+            for &(at, value) in entries {
+                let x = &x[at as usize..][..all];
+                for ky in 0..ROWS {
+                    let row = &x[ky * wide..][..LANES];
+                    for k in 0..LANES {
+                        sums[ky][k] = madd::<R, FMA>(value, row[k], sums[ky][k]);
+                    }
+                }
+                bias += value;
+            }
+            for ky in 0..ROWS {
+                for k in 0..line {
+                    dw[o * patch + ky * line + k] += sums[ky][k];
+                }
+            }
+            db[o] += bias;
         }
     }
 }

@@ -142,33 +142,30 @@ struct Tile<'a, R> {
 }
 
 impl<R: Scalar> Tile<'_, R> {
-    /// The widest tile that fits; returns its pixels.
+    /// A tile such that the rest of the row is cut into tiles of about equal width, none of them too narrow to hide the latency of its sums
+    /// if that can be helped; returns its pixels.
     #[inline(always)]
     fn best<const FMA: bool, const PIXELS: usize, const VECTORS: usize>(
         &self,
         left: usize,
         out: &mut [Lane<R>],
     ) -> usize {
-        if left >= PIXELS {
-            self.compute::<FMA, PIXELS, VECTORS>(out);
-            PIXELS
-        } else if left >= 8 && PIXELS > 8 {
-            self.compute::<FMA, 8, VECTORS>(out);
-            8
-        } else if left >= 4 {
-            self.compute::<FMA, 4, VECTORS>(out);
-            4
-        } else if left >= 2 {
-            self.compute::<FMA, 2, VECTORS>(out);
-            2
-        } else {
-            self.compute::<FMA, 1, VECTORS>(out);
-            1
+        let width = left.div_ceil(left.div_ceil(PIXELS));
+        match width {
+            10.. if PIXELS >= 12 && width > 10 && left >= 12 => self.compute::<FMA, 12, VECTORS>(out),
+            10.. if PIXELS >= 10 => self.compute::<FMA, 10, VECTORS>(out),
+            9.. if PIXELS >= 9 => self.compute::<FMA, 9, VECTORS>(out),
+            8.. if PIXELS >= 8 => self.compute::<FMA, 8, VECTORS>(out),
+            6.. => self.compute::<FMA, 6, VECTORS>(out),
+            4.. => self.compute::<FMA, 4, VECTORS>(out),
+            3 => self.compute::<FMA, 3, VECTORS>(out),
+            2 => self.compute::<FMA, 2, VECTORS>(out),
+            _ => self.compute::<FMA, 1, VECTORS>(out),
         }
     }
 
     #[inline(always)]
-    fn compute<const FMA: bool, const PIXELS: usize, const VECTORS: usize>(&self, out: &mut [Lane<R>]) {
+    fn compute<const FMA: bool, const PIXELS: usize, const VECTORS: usize>(&self, out: &mut [Lane<R>]) -> usize {
         let g = self.g;
         let mut sums = [[Lane::<R>::ZERO; VECTORS]; PIXELS];
         for p in 0..PIXELS {
@@ -200,5 +197,6 @@ impl<R: Scalar> Tile<'_, R> {
                 out[(self.column + p) * lanes + self.lane + v] = sums[p][v];
             }
         }
+        PIXELS
     }
 }
