@@ -2,7 +2,7 @@
 //! images flattened channel by channel.
 
 use crate::net::{Layer, Net};
-use nalm::Real;
+use nalm::{Error, Real};
 
 /// A named tensor.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,6 +71,29 @@ pub fn tensors<R: Real>(part: &str, net: &Net, p: &[R]) -> Vec<Tensor<R>> {
     all
 }
 
+/// The flat parameters of a network from its tensors: the way back.
+pub fn params(part: &str, net: &Net, tensors: &[Tensor]) -> Result<Vec<f32>, Error> {
+    // The places of all numbers, laid out like the tensors, say where each of them belongs. Doubles
+    // tell more of them apart than there is memory for.
+    let places: Vec<f64> = (0..net.param_len()).map(|k| k as f64).collect();
+    let mut p = vec![0.0; net.param_len()];
+    for want in self::tensors(part, net, &places) {
+        let found = tensors.iter().find(|tensor| tensor.name == want.name);
+        let data = found.map_or(&[][..], |tensor| &tensor.data);
+        if data.len() != want.data.len() {
+            return Err(Error::Shape {
+                what: format!("numbers in {}", want.name),
+                got: data.len(),
+                want: want.data.len(),
+            });
+        }
+        for (place, value) in want.data.iter().zip(data) {
+            p[*place as usize] = *value;
+        }
+    }
+    Ok(p)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -97,5 +120,7 @@ mod tests {
         assert_eq!(all[2].data[25], 521.0);
         // The dense layer's first two inputs are two columns of channel 0, which here lie 50 apart.
         assert_eq!(all[4].data[1] - all[4].data[0], 50.0);
+        assert_eq!(params("regressor", &net, &all).unwrap(), p);
+        assert!(params("other", &net, &all).unwrap_err().to_string().contains("other.conv1.weight"));
     }
 }

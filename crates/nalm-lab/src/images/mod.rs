@@ -11,6 +11,6 @@ pub(crate) mod summary;
 pub(crate) use carry_out::{Safety, Watched, carry_out};
 pub(crate) use data::find;
 pub(crate) use report::write;
-pub(crate) use row::ImageRow;
+pub(crate) use row::{Drawn, ImageRow};
 pub(crate) use spec::ImageSpec;
 pub(crate) use suite::{ImageExperiment, Kind as ImageKind, PRESETS, check};

@@ -66,6 +66,9 @@ fn comparison_table(compared: &[Comparison<'_>]) -> Block {
     Block::Table { head: texts(&["model", "published", "ours [95 %]", "agrees?", "source"]), rows: rows.collect() }
 }
 
+/// Some of the test pairs, by name.
+type Part = (&'static str, fn(&Score) -> Option<Accuracy>);
+
 fn percent(v: f64) -> String {
     format!("{:.1}", 100.0 * v)
 }
@@ -81,7 +84,7 @@ fn product_tables(models: &[Model<'_>]) -> Vec<Block> {
     };
     let mut by_rule = Vec::new();
     for model in models {
-        let parts: [(&str, fn(&Score) -> Option<Accuracy>); 3] =
+        let parts: [Part; 3] =
             [("all", |s| Some(s.accuracy[0])), ("with a zero", |s| s.zeros[0]), ("without a zero", |s| s.zeros[1])];
         for (name, of) in parts {
             let [strict, tolerance, rounded] = accuracies(model, of);

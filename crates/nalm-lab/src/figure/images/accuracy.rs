@@ -1,0 +1,73 @@
+//! Accuracy of the product and of both digits by model, on training and test pairs, with intervals over folds.
+
+use super::super::svg::{Anchor, Axis, Svg, colour};
+use super::super::{Figure, number, record};
+use crate::images::ImageExperiment;
+use crate::images::summary::Model;
+use nalm_vision::product::Row;
+use nalm_vision::score::Accuracy;
+
+const WIDTH: f64 = 860.0;
+const LEFT: f64 = 60.0;
+const PANEL: f64 = 190.0;
+
+/// A name, and what it stands for.
+type Series = (&'static str, fn(&Row) -> Accuracy);
+
+/// The six numbers of a model.
+const SERIES: [Series; 6] = [
+    ("product, train", |row| row.train.accuracy[0]),
+    ("product, test", |row| row.test.accuracy[0]),
+    ("first digit, train", |row| row.train.accuracy[1]),
+    ("first digit, test", |row| row.test.accuracy[1]),
+    ("second digit, train", |row| row.train.accuracy[2]),
+    ("second digit, test", |row| row.test.accuracy[2]),
+];
+
+type Rule = (&'static str, fn(&Accuracy) -> f64);
+
+pub(super) fn draw(experiment: &ImageExperiment, models: &[Model<'_>]) -> Option<Figure> {
+    if models.iter().all(|model| model.products().is_empty()) {
+        return None;
+    }
+    let strict: Rule = ("strict", |a| a.strict);
+    let rounded: Rule = ("rounded", |a| a.rounded);
+    // Strict equality was published for isolated digits; alone it misleads.
+    let rules = if experiment.task == "mnist-isolated" { vec![strict, rounded] } else { vec![rounded] };
+    let caption = format!("{}: accuracy at the end, mean over folds with 95 % intervals", experiment.title);
+    let mut svg = Svg::new(&caption, WIDTH);
+    let mut data = vec![record(&[&"rule", &"model", &"of", &"runs", &"mean", &"lower", &"upper"])];
+    let slot = (WIDTH - LEFT - 12.0) / models.len() as f64;
+    for (panel, (name, rule)) in rules.iter().enumerate() {
+        let top = 30.0 + panel as f64 * (PANEL + 40.0);
+        let y = Axis::linear(0.0, 100.0, top + PANEL, top);
+        svg.bold(LEFT, top - 10.0, &format!("Accuracy, {name}, %"));
+        for (tick, text) in y.ticks() {
+            svg.stroke(&format!("M{LEFT} {:.1}H{}", y.at(tick), WIDTH - 12.0), "#dddddd", 1.0);
+            svg.text(LEFT - 6.0, y.at(tick) + 4.0, Anchor::End, &text);
+        }
+        for (place, model) in models.iter().enumerate() {
+            for (k, (of, value)) in SERIES.iter().enumerate() {
+                let estimate = model.last(|row| Some(100.0 * rule(&value(row))));
+                let runs = model.products().len();
+                let [mean, lower, upper] = [estimate.mean, estimate.lower, estimate.upper];
+                data.push(record(&[name, &model.label, of, &runs, &number(mean), &number(lower), &number(upper)]));
+                let Some(mean) = mean else { continue };
+                let x = LEFT + slot * (place as f64 + 0.14 + 0.72 * (k as f64 + 0.5) / 6.0);
+                if let (Some(lower), Some(upper)) = (lower, upper) {
+                    svg.stroke(&format!("M{x:.1} {:.1}V{:.1}", y.at(lower), y.at(upper)), colour(k), 1.5);
+                }
+                svg.mark(k, x, y.at(mean), &format!("{}, {of}: {mean:.2} % (n = {runs})", model.label));
+            }
+        }
+        svg.stroke(&format!("M{LEFT} {top}v{PANEL}H{}", WIDTH - 12.0), "#333333", 1.0);
+    }
+    let floor = 30.0 + rules.len() as f64 * (PANEL + 40.0) - 40.0;
+    for (place, model) in models.iter().enumerate() {
+        let down = if place % 2 == 1 && slot < 150.0 { 15.0 } else { 0.0 };
+        svg.text(LEFT + slot * (place as f64 + 0.5), floor + 17.0 + down, Anchor::Middle, model.label);
+    }
+    let names: Vec<(usize, &str)> = SERIES.iter().enumerate().map(|(k, (name, _))| (k, *name)).collect();
+    let end = svg.legend(&names, LEFT, floor + 58.0);
+    Some(Figure { suffix: "-accuracy".into(), caption, svg: svg.finish(end + 12.0), data })
+}

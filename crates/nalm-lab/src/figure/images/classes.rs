@@ -1,0 +1,108 @@
+//! Accuracy by digit, and what was taken for what, on one fold.
+
+use super::super::svg::{Anchor, Axis, Svg, colour};
+use super::super::{Figure, record};
+use crate::images::ImageExperiment;
+use crate::images::summary::Model;
+
+/// The fold whose classes were published.
+const FOLD: u64 = 2;
+const CELL: f64 = 25.0;
+
+type Counts = [[u32; 10]; 10];
+
+pub(super) fn draw(experiment: &ImageExperiment, models: &[Model<'_>]) -> Vec<Figure> {
+    // The published figures cut fractions off for isolated digits, and round for colours.
+    let truncated = experiment.task == "mnist-isolated";
+    let mut found: Vec<(usize, &str, &Counts)> = Vec::new();
+    for model in models {
+        let runs = model.products();
+        let of = runs.iter().find(|(seed, _)| *seed == FOLD);
+        if let Some(confusion) = of.and_then(|(_, rows)| rows.last()?.confusion.as_ref()) {
+            let counts = if truncated { &confusion.truncated } else { &confusion.rounded };
+            found.push((model.index, model.label, counts));
+        }
+    }
+    if found.is_empty() {
+        return Vec::new();
+    }
+    let how = if truncated { "fractions cut off" } else { "rounded" };
+    vec![bars(how, &found), matrices(how, &found)]
+}
+
+fn share(counts: &Counts, digit: usize) -> f64 {
+    f64::from(counts[digit][digit]) / f64::from(counts[digit].iter().sum::<u32>().max(1))
+}
+
+fn bars(how: &str, found: &[(usize, &str, &Counts)]) -> Figure {
+    let (width, left, panel) = (860.0, 60.0, 170.0);
+    let caption =
+        format!("Test digits of fold {FOLD} that are read right ({how}); above all of it, below the last twentieth");
+    let mut svg = Svg::new(&caption, width);
+    let mut data = vec![record(&[&"model", &"digit", &"accuracy"])];
+    let slot = (width - left - 12.0) / 10.0;
+    for (k, low) in [0.0, 0.95].into_iter().enumerate() {
+        let top = 24.0 + k as f64 * (panel + 30.0);
+        let y = Axis::linear(low, 1.0, top + panel, top);
+        for (tick, text) in y.ticks() {
+            svg.stroke(&format!("M{left} {:.1}H{}", y.at(tick), width - 12.0), "#dddddd", 1.0);
+            svg.text(left - 6.0, y.at(tick) + 4.0, Anchor::End, &text);
+        }
+        let wide = 0.86 * slot / found.len() as f64;
+        for digit in 0..10 {
+            for (place, (index, label, counts)) in found.iter().enumerate() {
+                let value = share(counts, digit);
+                let x = left + slot * (digit as f64 + 0.07) + place as f64 * wide;
+                let (floor, high) = (y.at(low), y.at(value));
+                let d = format!("M{x:.1} {floor:.1}V{high:.1}h{:.1}V{floor:.1}Z", 0.9 * wide);
+                svg.fill(&d, colour(*index));
+                if k == 0 {
+                    data.push(record(&[label, &digit, &value]));
+                }
+            }
+        }
+        svg.stroke(&format!("M{left} {top}v{panel}H{}", width - 12.0), "#333333", 1.0);
+    }
+    let floor = 24.0 + 2.0 * panel + 30.0;
+    for digit in 0..10 {
+        svg.text(left + slot * (digit as f64 + 0.5), floor + 17.0, Anchor::Middle, &digit.to_string());
+    }
+    let names: Vec<(usize, &str)> = found.iter().map(|(index, label, _)| (*index, *label)).collect();
+    let end = svg.legend(&names, left, floor + 44.0);
+    Figure { suffix: "-classes".into(), caption, svg: svg.finish(end + 12.0), data }
+}
+
+fn matrices(how: &str, found: &[(usize, &str, &Counts)]) -> Figure {
+    let caption = format!(
+        "What was taken for what in the test digits of fold {FOLD} ({how}): true digits down, read digits across"
+    );
+    let side = 10.0 * CELL;
+    let mut svg = Svg::new(&caption, 24.0 + 3.0 * (side + 34.0));
+    let mut data = vec![record(&[&"model", &"true", &"read", &"count"])];
+    for (k, (_, label, counts)) in found.iter().enumerate() {
+        let (left, top) = (34.0 + (k % 3) as f64 * (side + 34.0), 44.0 + (k / 3) as f64 * (side + 66.0));
+        svg.bold(left, top - 24.0, label);
+        for (truth, row) in counts.iter().enumerate() {
+            let all = row.iter().sum::<u32>().max(1);
+            let y = top + truth as f64 * CELL;
+            svg.text(left - 6.0, y + 17.0, Anchor::End, &truth.to_string());
+            svg.text(left + (truth as f64 + 0.5) * CELL, top - 6.0, Anchor::Middle, &truth.to_string());
+            for (read, &count) in row.iter().enumerate() {
+                data.push(record(&[label, &truth, &read, &count]));
+                let share = f64::from(count) / f64::from(all);
+                let mix = |to: f64| (255.0 + (to - 255.0) * share.sqrt()).round() as u8;
+                let fill = format!("#{:02x}{:02x}{:02x}", mix(0.0), mix(90.0), mix(160.0));
+                let x = left + read as f64 * CELL;
+                svg.fill(&format!("M{x:.1} {y:.1}h{CELL}v{CELL}h-{CELL}Z"), &fill);
+                if count > 0 {
+                    let ink = if share > 0.3 { "#ffffff" } else { "#333333" };
+                    let style = format!(" font-size=\"9\" fill=\"{ink}\"");
+                    svg.styled_text(x + 0.5 * CELL, y + 16.0, Anchor::Middle, &style, &count.to_string());
+                }
+            }
+        }
+        svg.stroke(&format!("M{left:.1} {top:.1}h{side}v{side}h-{side}Z"), "#333333", 1.0);
+    }
+    let height = 30.0 + found.len().div_ceil(3) as f64 * (side + 66.0);
+    Figure { suffix: "-confusion".into(), caption, svg: svg.finish(height), data }
+}

@@ -1,0 +1,94 @@
+//! What is shown, and what the transformers look at: people want to see it.
+
+use super::super::svg::{Anchor, Svg};
+use super::super::{Figure, record};
+use crate::images::Drawn;
+use crate::images::summary::Model;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+const WIDTH: f64 = 860.0;
+const GAP: f64 = 8.0;
+
+/// Samples of one run, or of several where they look at different things.
+pub(super) fn draw(models: &[Model<'_>]) -> Option<Figure> {
+    let mut shown: Vec<(&str, &[Vec<Drawn>])> = Vec::new();
+    for model in models {
+        let Some(row) = model.rows.first().filter(|row| !row.pictures.is_empty()) else { continue };
+        // Without transformers every model sees the same.
+        let warped = row.pictures[0].iter().any(|picture| !picture.title.is_empty());
+        if shown.is_empty() || warped {
+            shown.push((if warped { model.label } else { "" }, &row.pictures));
+        }
+    }
+    let first = shown.first()?.1.first()?;
+    let columns = if first.len() < 3 { 8 } else { 6 };
+    let side = (WIDTH - 24.0 - (columns - 1) as f64 * GAP) / columns as f64;
+    let caption = match first.iter().any(|picture| picture.channels == 2) {
+        true => "Test samples, one digit in blue and one in orange, and what each transformer makes of them",
+        false => "Test samples",
+    };
+    let mut svg = Svg::new(caption, WIDTH);
+    let mut data = vec![record(&[&"model", &"sample", &"picture", &"width", &"channels", &"pixels"])];
+    let mut top = 12.0;
+    for (label, samples) in shown {
+        if !label.is_empty() {
+            svg.bold(12.0, top + 12.0, label);
+            top += 22.0;
+        }
+        let titled = samples.iter().flatten().any(|picture| !picture.title.is_empty());
+        let pictures: Vec<(usize, &Drawn)> =
+            samples.iter().enumerate().flat_map(|(k, sample)| sample.iter().map(move |p| (k, p))).collect();
+        for line in pictures.chunks(columns) {
+            for (place, (sample, picture)) in line.iter().enumerate() {
+                let left = 12.0 + place as f64 * (side + GAP);
+                paint(&mut svg, picture, left, top, side);
+                if titled {
+                    svg.text(left + 0.5 * side, top + side + 14.0, Anchor::Middle, &picture.title);
+                }
+                let Drawn { title, width, channels, pixels } = picture;
+                data.push(record(&[&label, sample, title, width, channels, pixels]));
+            }
+            top += side + if titled { 24.0 } else { GAP };
+        }
+    }
+    Some(Figure { suffix: "-pictures".into(), caption: caption.into(), svg: svg.finish(top + 4.0), data })
+}
+
+/// Pixels of equal colour are one path, and neighbours in a row one rectangle.
+fn paint(svg: &mut Svg, picture: &Drawn, left: f64, top: f64, side: f64) {
+    let shades: Vec<u32> = picture.pixels.chars().map(|c| c.to_digit(16).unwrap_or(0)).collect();
+    let cells: Vec<&[u32]> = shades.chunks_exact(picture.channels.max(1)).collect();
+    let size = side / picture.width as f64;
+    let mut paths: BTreeMap<&[u32], String> = BTreeMap::new();
+    for (row, line) in cells.chunks(picture.width).enumerate() {
+        let mut column = 0;
+        while column < line.len() {
+            let run = line[column..].iter().take_while(|cell| **cell == line[column]).count();
+            if line[column].iter().any(|shade| *shade > 0) {
+                let (x, y) = (left + column as f64 * size, top + row as f64 * size);
+                let d = paths.entry(line[column]).or_default();
+                write!(d, "M{x:.1} {y:.1}h{:.1}v{size:.1}h-{:.1}Z", run as f64 * size, run as f64 * size)
+                    .expect("a string takes everything");
+            }
+            column += run;
+        }
+    }
+    for (cell, d) in paths {
+        svg.put(format!("<path d=\"{d}\" fill=\"{}\" shape-rendering=\"crispEdges\"/>", ink(cell)));
+    }
+    svg.stroke(&format!("M{left:.1} {top:.1}h{side:.1}v{side:.1}h-{side:.1}Z"), "#999999", 0.7);
+}
+
+/// Grey for one channel; blue and orange, which multiply to a dark brown, for two.
+fn ink(cell: &[u32]) -> String {
+    let inks: &[[f64; 3]] = if cell.len() == 1 { &[[0.0, 0.0, 0.0]] } else { &[[0.0, 0.45, 0.70], [0.84, 0.37, 0.0]] };
+    let mut colour = [1.0; 3];
+    for (shade, ink) in cell.iter().zip(inks) {
+        for (value, ink) in colour.iter_mut().zip(ink) {
+            *value *= 1.0 + (ink - 1.0) * f64::from(*shade) / 15.0;
+        }
+    }
+    let [r, g, b] = colour.map(|v| (255.0 * v).round() as u8);
+    format!("#{r:02x}{g:02x}{b:02x}")
+}
