@@ -1,22 +1,23 @@
 //! Work over threads. What is computed does not depend on how many there are: pieces are fixed by the data, and each is done by one.
 
-/// Does every item, dealt out to `threads` threads in turn.
+use std::sync::{Mutex, PoisonError};
+
+/// Does every item on `threads` threads, each of which takes the next one when it is done with its last.
 pub(crate) fn each<T: Send>(threads: usize, items: Vec<T>, work: impl Fn(T) + Sync) {
     if threads <= 1 || items.len() <= 1 {
         items.into_iter().for_each(work);
         return;
     }
-    let mut hands: Vec<Vec<T>> = (0..threads.min(items.len())).map(|_| Vec::new()).collect();
-    let count = hands.len();
-    for (k, item) in items.into_iter().enumerate() {
-        hands[k % count].push(item);
-    }
-    std::thread::scope(|scope| {
-        let work = &work;
-        let own = hands.pop().unwrap_or_default();
-        for hand in hands {
-            scope.spawn(move || hand.into_iter().for_each(work));
+    let count = threads.min(items.len());
+    let left = Mutex::new(items.into_iter());
+    let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let all = || {
+        while let Some(item) = next() {
+            work(item);
         }
-        own.into_iter().for_each(work);
+    };
+    std::thread::scope(|scope| {
+        (1..count).for_each(|_| drop(scope.spawn(all)));
+        all();
     });
 }

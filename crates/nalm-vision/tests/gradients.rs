@@ -92,6 +92,17 @@ fn layers() -> Vec<(&'static str, Result<Net, Error>)> {
             ),
         ),
         (
+            "narrow convolution that passes its gradient on",
+            Net::new(
+                vec![
+                    Layer::Conv { geometry: conv(9, 9, 3, 4, 2), pool: false, drop: 0.0 },
+                    Layer::Conv { geometry: conv(8, 8, 4, 6, 3), pool: false, drop: 0.0 },
+                    linear(6 * 6 * 6),
+                ],
+                set,
+            ),
+        ),
+        (
             "average-pooling",
             Net::new(
                 vec![

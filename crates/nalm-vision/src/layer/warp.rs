@@ -2,7 +2,7 @@
 //!
 //! Coordinates -1 and 1 are the outer edges of the first and last pixel, and beyond them everything is 0.
 
-use crate::vector::Scalar;
+use crate::vector::{Kernel, Scalar, Set, run};
 
 /// Channels of an image that is sampled.
 pub(crate) const CHANNELS: usize = 2;
@@ -40,7 +40,48 @@ impl<R: Scalar> Place<R> {
 }
 
 /// Samples one image `[row][column][channel]` at coordinates `[x, y][pixel]`.
-pub(crate) fn forward<R: Scalar>(side: usize, x: &[R], coordinates: &[R], y: &mut [R]) {
+pub(crate) fn forward<R: Scalar>(set: Set, side: usize, x: &[R], coordinates: &[R], y: &mut [R]) {
+    run(set, Forward { side, x, coordinates, y });
+}
+
+/// Overwrites the gradient of the coordinates.
+pub(crate) fn backward<R: Scalar>(set: Set, side: usize, x: &[R], coordinates: &[R], dy: &[R], dcoordinates: &mut [R]) {
+    run(set, Backward { side, x, coordinates, dy, dcoordinates });
+}
+
+struct Forward<'a, R> {
+    side: usize,
+    x: &'a [R],
+    coordinates: &'a [R],
+    y: &'a mut [R],
+}
+
+impl<R: Scalar> Kernel for Forward<'_, R> {
+    type Output = ();
+    #[inline(always)]
+    fn run<const FMA: bool, const PIXELS: usize, const VECTORS: usize>(self) {
+        sample(self.side, self.x, self.coordinates, self.y);
+    }
+}
+
+struct Backward<'a, R> {
+    side: usize,
+    x: &'a [R],
+    coordinates: &'a [R],
+    dy: &'a [R],
+    dcoordinates: &'a mut [R],
+}
+
+impl<R: Scalar> Kernel for Backward<'_, R> {
+    type Output = ();
+    #[inline(always)]
+    fn run<const FMA: bool, const PIXELS: usize, const VECTORS: usize>(self) {
+        slopes(self.side, self.x, self.coordinates, self.dy, self.dcoordinates);
+    }
+}
+
+#[inline(always)]
+fn sample<R: Scalar>(side: usize, x: &[R], coordinates: &[R], y: &mut [R]) {
     let (across, down) = coordinates.split_at(coordinates.len() / 2);
     for ((y, &cx), &cy) in y.chunks_exact_mut(CHANNELS).zip(across).zip(down) {
         let place = Place::new(side, cx, cy);
@@ -52,8 +93,8 @@ pub(crate) fn forward<R: Scalar>(side: usize, x: &[R], coordinates: &[R], y: &mu
     }
 }
 
-/// Overwrites the gradient of the coordinates.
-pub(crate) fn backward<R: Scalar>(side: usize, x: &[R], coordinates: &[R], dy: &[R], dcoordinates: &mut [R]) {
+#[inline(always)]
+fn slopes<R: Scalar>(side: usize, x: &[R], coordinates: &[R], dy: &[R], dcoordinates: &mut [R]) {
     let (across, down) = coordinates.split_at(coordinates.len() / 2);
     let (dacross, ddown) = dcoordinates.split_at_mut(coordinates.len() / 2);
     let scale = R::of(0.5 * side as f64);
@@ -89,7 +130,7 @@ mod tests {
         let across = (0..side * side).map(|p| at(p % side));
         let coordinates: Vec<f64> = across.chain((0..side * side).map(|p| at(p / side))).collect();
         let mut y = vec![0.0; x.len()];
-        forward(side, &x, &coordinates, &mut y);
+        forward(Set::best(), side, &x, &coordinates, &mut y);
         assert!((y[0] - 0.25).abs() < 1e-12, "a corner is half outside twice: {}", y[0]);
         assert!((y[2 * 20] - 0.5).abs() < 1e-12, "an edge once: {}", y[40]);
         assert!((y[2 * (20 * side + 20)] - 1.0).abs() < 1e-12);
@@ -100,8 +141,8 @@ mod tests {
         let (side, x) = (5, image(5));
         let coordinates = [9.0, -1e30, f64::INFINITY, 0.0, 0.0, 0.0];
         let (mut y, mut slope) = (vec![7.0; 6], vec![7.0; 6]);
-        forward(side, &x, &coordinates, &mut y);
-        backward(side, &x, &coordinates, &[1.0; 6], &mut slope);
+        forward(Set::best(), side, &x, &coordinates, &mut y);
+        backward(Set::best(), side, &x, &coordinates, &[1.0; 6], &mut slope);
         assert_eq!((y, &slope[..3]), (vec![0.0; 6], &[0.0; 3][..]));
     }
 
@@ -112,11 +153,11 @@ mod tests {
         let weights: Vec<f64> = (0..40).map(|k| (k as f64).cos()).collect();
         let value = |c: &[f64]| {
             let mut y = vec![0.0; 40];
-            forward(side, &x, c, &mut y);
+            forward(Set::best(), side, &x, c, &mut y);
             y.iter().zip(&weights).map(|(y, w)| y * w).sum::<f64>()
         };
         let mut slopes = vec![0.0; 40];
-        backward(side, &x, &coordinates, &weights, &mut slopes);
+        backward(Set::best(), side, &x, &coordinates, &weights, &mut slopes);
         for k in 0..40 {
             let at = |h: f64| {
                 let mut c = coordinates.clone();

@@ -61,7 +61,7 @@ impl Net {
         };
         block.partial.fill(R::ZERO);
         let outputs = self.output_len();
-        let Scratch { slope, below, dense, live, .. } = &mut *block.scratch;
+        let Scratch { slope, below, dense, patches, live, .. } = &mut *block.scratch;
         slope.clear();
         slope.extend_from_slice(&dy[own(dy, outputs)]);
         let mut end = block.partial.len();
@@ -125,9 +125,10 @@ impl Net {
                                 }
                             }
                             conv::backward_narrow(&g, self.set, x, dense, dp);
-                            if dx.is_none() {
-                                continue;
+                            if let Some(dx) = dx {
+                                conv::backward_input_narrow(&g, p, dense, patches, dx);
                             }
+                            continue;
                         }
                         if pool {
                             live.of_pooled(&g, self.set, dy, which(), scale);
@@ -139,7 +140,7 @@ impl Net {
                             dense.extend_from_slice(x);
                             dense.resize(x_len + LANES, R::ZERO);
                             conv::backward_short(&g, self.set, dense, live, dp);
-                        } else if !narrow {
+                        } else {
                             conv::backward(&g, self.set, x, live, dp);
                         }
                         conv::backward_input(&g, self.set, p, live, dx);

@@ -55,6 +55,7 @@ pub(super) struct Scratch<R> {
     pub(super) slope: Vec<R>,
     pub(super) below: Vec<R>,
     pub(super) dense: Vec<R>,
+    pub(super) patches: Vec<R>,
     pub(super) live: Vec<Option<Live<R>>>,
 }
 
@@ -65,7 +66,15 @@ impl<R: Scalar> Scratch<R> {
             _ => None,
         };
         let live = net.layers.iter().map(live).collect();
-        Self { rows: Vec::new(), words: Vec::new(), slope: Vec::new(), below: Vec::new(), dense: Vec::new(), live }
+        Self {
+            rows: Vec::new(),
+            words: Vec::new(),
+            slope: Vec::new(),
+            below: Vec::new(),
+            dense: Vec::new(),
+            patches: Vec::new(),
+            live,
+        }
     }
 }
 

@@ -109,12 +109,12 @@ impl<R: Scalar> Colour<R> {
             let own = coordinates.chunks_mut(BLOCK * 2 * pixels).zip(warped.chunks_mut(BLOCK * PICTURE));
             own.zip(points.chunks(BLOCK * 2 * POINTS)).zip(self.x.chunks(BLOCK * PICTURE))
         });
-        let spline = &self.spline;
+        let (spline, set) = (&self.spline, Set::best());
         team::each(threads, blocks.collect(), |(((coordinates, warped), points), x)| {
             spline.forward(points, coordinates);
             let out = warped.chunks_exact_mut(PICTURE).zip(coordinates.chunks_exact(2 * pixels));
             for ((warped, coordinates), x) in out.zip(x.chunks_exact(PICTURE)) {
-                warp::forward(CANVAS, x, coordinates, warped);
+                warp::forward(set, CANVAS, x, coordinates, warped);
             }
         });
     }
@@ -132,11 +132,11 @@ impl<R: Scalar> Colour<R> {
             let own = own.zip(dwarped.chunks(BLOCK * PICTURE)).zip(dpoints.chunks_mut(BLOCK * 2 * POINTS));
             own.zip(self.x.chunks(BLOCK * PICTURE))
         });
-        let spline = &self.spline;
+        let (spline, set) = (&self.spline, Set::best());
         team::each(threads, blocks.collect(), |((((dcoordinates, coordinates), dwarped), dpoints), x)| {
             let own = dcoordinates.chunks_exact_mut(2 * pixels).zip(coordinates.chunks_exact(2 * pixels));
             for (((dc, c), dy), x) in own.zip(dwarped.chunks_exact(PICTURE)).zip(x.chunks_exact(PICTURE)) {
-                warp::backward(CANVAS, x, c, dy, dc);
+                warp::backward(set, CANVAS, x, c, dy, dc);
             }
             spline.backward(dcoordinates, dpoints);
         });

@@ -1,6 +1,7 @@
 //! The backward pass: over the live positions, or along the output channels where there are few input channels.
 
 use super::{Geometry, Live};
+use crate::layer::dense::{Shape, product};
 use crate::vector::{Kernel, LANES, Scalar, Set, accumulate, add_runs, madd, run, spread_run};
 use nalm::Lane;
 
@@ -178,6 +179,24 @@ impl<R: Scalar> Kernel for Narrow<'_, R> {
             for i in 0..count {
                 db[first + i] += bias[i];
             }
+        }
+    }
+}
+
+/// Overwrites the gradient of one image with few input channels, from the whole output gradient: one matrix product gives what every
+/// position adds to its patch, and adding that up is all that is left.
+pub(crate) fn backward_input_narrow<R: Scalar>(g: &Geometry, p: &[R], dy: &[R], patches: &mut Vec<R>, dx: &mut [R]) {
+    let (positions, patch) = (g.rows() * g.columns(), g.patch());
+    patches.resize(positions * patch, R::ZERO);
+    let (to, from) = (Shape::new(positions, patch), Shape::new(positions, g.outputs));
+    product(patches, to, dy, from, &p[..g.outputs * patch], Shape::new(g.outputs, patch));
+    dx.fill(R::ZERO);
+    let line = g.kernel * g.inputs;
+    for (position, added) in patches.chunks_exact(patch).enumerate() {
+        let (row, column) = (position / g.columns(), position % g.columns());
+        for (ky, added) in added.chunks_exact(line).enumerate() {
+            let at = ((row + ky) * g.width + column) * g.inputs;
+            dx[at..at + line].iter_mut().zip(added).for_each(|(dx, &add)| *dx += add);
         }
     }
 }

@@ -7,7 +7,7 @@ mod backward;
 mod forward;
 mod live;
 
-pub(crate) use backward::{backward, backward_input, backward_narrow, backward_short, is_short};
+pub(crate) use backward::{backward, backward_input, backward_input_narrow, backward_narrow, backward_short, is_short};
 pub use forward::Packed;
 pub(crate) use forward::{forward, forward_and_pool, row_lanes};
 pub(crate) use live::Live;
