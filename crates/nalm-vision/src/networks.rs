@@ -23,13 +23,6 @@ pub fn digit_classifier(side: usize, channels: usize, set: Set) -> Result<Net, E
     )
 }
 
-/// The classifier of the colour task: pictures of 42 x 42 x 2 are halved first. 544,810 parameters.
-pub fn colour_classifier(set: Set) -> Result<Net, Error> {
-    let mut layers = vec![Layer::AveragePool { height: 42, width: 42, channels: 2 }];
-    layers.extend_from_slice(digit_classifier(21, 2, set)?.layers());
-    Net::new(layers, set)
-}
-
 /// The network of the sequential task: two 5x5 convolutions with pooling and two dense layers that regress the digit. 426,571 parameters.
 pub fn digit_regressor(set: Set) -> Result<Net, Error> {
     let conv = |side, inputs, outputs| Geometry { height: side, width: side, inputs, outputs, kernel: 5 };

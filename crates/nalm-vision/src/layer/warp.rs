@@ -44,9 +44,9 @@ pub(crate) fn forward<R: Scalar>(set: Set, side: usize, x: &[R], coordinates: &[
     run(set, Forward { side, x, coordinates, y });
 }
 
-/// Overwrites the gradient of the coordinates.
-pub(crate) fn backward<R: Scalar>(set: Set, side: usize, x: &[R], coordinates: &[R], dy: &[R], dcoordinates: &mut [R]) {
-    run(set, Backward { side, x, coordinates, dy, dcoordinates });
+/// Overwrites coordinates with their gradient.
+pub(crate) fn backward<R: Scalar>(set: Set, side: usize, x: &[R], dy: &[R], coordinates: &mut [R]) {
+    run(set, Backward { side, x, dy, coordinates });
 }
 
 struct Forward<'a, R> {
@@ -67,16 +67,15 @@ impl<R: Scalar> Kernel for Forward<'_, R> {
 struct Backward<'a, R> {
     side: usize,
     x: &'a [R],
-    coordinates: &'a [R],
     dy: &'a [R],
-    dcoordinates: &'a mut [R],
+    coordinates: &'a mut [R],
 }
 
 impl<R: Scalar> Kernel for Backward<'_, R> {
     type Output = ();
     #[inline(always)]
     fn run<const FMA: bool, const PIXELS: usize, const VECTORS: usize>(self) {
-        slopes(self.side, self.x, self.coordinates, self.dy, self.dcoordinates);
+        slopes(self.side, self.x, self.dy, self.coordinates);
     }
 }
 
@@ -94,9 +93,8 @@ fn sample<R: Scalar>(side: usize, x: &[R], coordinates: &[R], y: &mut [R]) {
 }
 
 #[inline(always)]
-fn slopes<R: Scalar>(side: usize, x: &[R], coordinates: &[R], dy: &[R], dcoordinates: &mut [R]) {
-    let (across, down) = coordinates.split_at(coordinates.len() / 2);
-    let (dacross, ddown) = dcoordinates.split_at_mut(coordinates.len() / 2);
+fn slopes<R: Scalar>(side: usize, x: &[R], dy: &[R], coordinates: &mut [R]) {
+    let (across, down) = coordinates.split_at_mut(coordinates.len() / 2);
     let scale = R::of(0.5 * side as f64);
     for (k, dy) in dy.chunks_exact(CHANNELS).enumerate() {
         let place = Place::new(side, across[k], down[k]);
@@ -107,8 +105,8 @@ fn slopes<R: Scalar>(side: usize, x: &[R], coordinates: &[R], dy: &[R], dcoordin
             sx += dy * ((b - a) * gy + (d - c) * place.fy);
             sy += dy * ((c - a) * gx + (d - b) * place.fx);
         }
-        dacross[k] = sx * scale;
-        ddown[k] = sy * scale;
+        across[k] = sx * scale;
+        down[k] = sy * scale;
     }
 }
 
@@ -140,9 +138,9 @@ mod tests {
     fn far_away_is_nothing_and_without_slope() {
         let (side, x) = (5, image(5));
         let coordinates = [9.0, -1e30, f64::INFINITY, 0.0, 0.0, 0.0];
-        let (mut y, mut slope) = (vec![7.0; 6], vec![7.0; 6]);
+        let (mut y, mut slope) = (vec![7.0; 6], coordinates.to_vec());
         forward(Set::best(), side, &x, &coordinates, &mut y);
-        backward(Set::best(), side, &x, &coordinates, &[1.0; 6], &mut slope);
+        backward(Set::best(), side, &x, &[1.0; 6], &mut slope);
         assert_eq!((y, &slope[..3]), (vec![0.0; 6], &[0.0; 3][..]));
     }
 
@@ -156,8 +154,8 @@ mod tests {
             forward(Set::best(), side, &x, c, &mut y);
             y.iter().zip(&weights).map(|(y, w)| y * w).sum::<f64>()
         };
-        let mut slopes = vec![0.0; 40];
-        backward(Set::best(), side, &x, &coordinates, &weights, &mut slopes);
+        let mut slopes = coordinates.clone();
+        backward(Set::best(), side, &x, &weights, &mut slopes);
         for k in 0..40 {
             let at = |h: f64| {
                 let mut c = coordinates.clone();

@@ -4,7 +4,7 @@ use super::{Glance, Picture, Sight};
 use crate::colour::{CANVAS, Change, PICTURE, paint};
 use crate::export::{self, Tensor};
 use crate::layer::spline::{POINTS, Spline, resting_points};
-use crate::layer::warp;
+use crate::layer::{average_pool, warp};
 use crate::net::{BLOCK, Mode, Net, Workspace};
 use crate::vector::{Scalar, Set};
 use crate::{networks, team};
@@ -43,6 +43,9 @@ impl FromStr for Start {
     }
 }
 
+/// Numbers of a picture at half the size.
+const HALVED: usize = PICTURE / 4;
+
 #[derive(Debug)]
 pub(crate) struct Colour<R> {
     locator: Net,
@@ -53,19 +56,22 @@ pub(crate) struct Colour<R> {
     classifying: Workspace<R>,
     /// Pictures of the samples.
     x: Vec<R>,
-    /// Control points, coordinates and warped pictures: those of the first transformer, then those of the second.
+    /// Control points, coordinates and what is seen there at half the size: those of the first transformer, then those of the second.
+    /// Warped pictures of full size are not kept: they would not fit into any cache.
     points: [Vec<R>; 2],
     coordinates: Vec<R>,
-    warped: Vec<R>,
-    dwarped: Vec<R>,
-    dcoordinates: Vec<R>,
+    seen: Vec<R>,
+    dseen: Vec<R>,
     dpoints: [Vec<R>; 2],
 }
 
 impl<R: Scalar> Colour<R> {
     /// For up to `pairs` samples at a time.
     pub(crate) fn new(start: Start, pairs: usize) -> Result<Self, Error> {
-        let (locator, classifier) = (networks::localisation(Set::best())?, networks::colour_classifier(Set::best())?);
+        let (locator, classifier) = (
+            networks::localisation(Set::best())?,
+            networks::digit_classifier(CANVAS / 2, warp::CHANNELS, Set::best())?,
+        );
         Ok(Self {
             locating: [locator.workspace(pairs), locator.workspace(pairs)],
             classifying: classifier.workspace(2 * pairs),
@@ -76,9 +82,8 @@ impl<R: Scalar> Colour<R> {
             x: Vec::new(),
             points: [Vec::new(), Vec::new()],
             coordinates: Vec::new(),
-            warped: Vec::new(),
-            dwarped: Vec::new(),
-            dcoordinates: Vec::new(),
+            seen: Vec::new(),
+            dseen: Vec::new(),
             dpoints: [Vec::new(), Vec::new()],
         })
     }
@@ -102,19 +107,21 @@ impl<R: Scalar> Colour<R> {
         let samples = self.x.len() / PICTURE;
         let pixels = self.spline.pixels();
         self.coordinates.resize(2 * samples * 2 * pixels, R::ZERO);
-        self.warped.resize(2 * samples * PICTURE, R::ZERO);
+        self.seen.resize(2 * samples * HALVED, R::ZERO);
         let coordinates = self.coordinates.chunks_mut(samples * 2 * pixels);
-        let sides = coordinates.zip(self.warped.chunks_mut(samples * PICTURE)).zip(&self.points);
-        let blocks = sides.flat_map(|((coordinates, warped), points)| {
-            let own = coordinates.chunks_mut(BLOCK * 2 * pixels).zip(warped.chunks_mut(BLOCK * PICTURE));
+        let sides = coordinates.zip(self.seen.chunks_mut(samples * HALVED)).zip(&self.points);
+        let blocks = sides.flat_map(|((coordinates, seen), points)| {
+            let own = coordinates.chunks_mut(BLOCK * 2 * pixels).zip(seen.chunks_mut(BLOCK * HALVED));
             own.zip(points.chunks(BLOCK * 2 * POINTS)).zip(self.x.chunks(BLOCK * PICTURE))
         });
         let (spline, set) = (&self.spline, Set::best());
-        team::each(threads, blocks.collect(), |(((coordinates, warped), points), x)| {
+        team::each(threads, blocks.collect(), |(((coordinates, seen), points), x)| {
             spline.forward(points, coordinates);
-            let out = warped.chunks_exact_mut(PICTURE).zip(coordinates.chunks_exact(2 * pixels));
-            for ((warped, coordinates), x) in out.zip(x.chunks_exact(PICTURE)) {
-                warp::forward(set, CANVAS, x, coordinates, warped);
+            let mut warped = [R::ZERO; PICTURE];
+            let out = seen.chunks_exact_mut(HALVED).zip(coordinates.chunks_exact(2 * pixels));
+            for ((seen, coordinates), x) in out.zip(x.chunks_exact(PICTURE)) {
+                warp::forward(set, CANVAS, x, coordinates, &mut warped);
+                average_pool::forward(CANVAS, warp::CHANNELS, &warped, seen);
             }
         });
     }
@@ -122,24 +129,35 @@ impl<R: Scalar> Colour<R> {
     fn unwarp(&mut self, threads: usize) {
         let samples = self.x.len() / PICTURE;
         let pixels = self.spline.pixels();
-        self.dcoordinates.resize(self.coordinates.len(), R::ZERO);
         self.dpoints.iter_mut().for_each(|d| d.resize(samples * 2 * POINTS, R::ZERO));
         let len = samples * 2 * pixels;
-        let sides = self.dcoordinates.chunks_mut(len).zip(self.coordinates.chunks(len));
-        let sides = sides.zip(self.dwarped.chunks(samples * PICTURE)).zip(&mut self.dpoints);
-        let blocks = sides.flat_map(|(((dcoordinates, coordinates), dwarped), dpoints)| {
-            let own = dcoordinates.chunks_mut(BLOCK * 2 * pixels).zip(coordinates.chunks(BLOCK * 2 * pixels));
-            let own = own.zip(dwarped.chunks(BLOCK * PICTURE)).zip(dpoints.chunks_mut(BLOCK * 2 * POINTS));
-            own.zip(self.x.chunks(BLOCK * PICTURE))
+        let sides = self.coordinates.chunks_mut(len).zip(self.dseen.chunks(samples * HALVED)).zip(&mut self.dpoints);
+        let blocks = sides.flat_map(|((coordinates, dseen), dpoints)| {
+            let own = coordinates.chunks_mut(BLOCK * 2 * pixels).zip(dseen.chunks(BLOCK * HALVED));
+            own.zip(dpoints.chunks_mut(BLOCK * 2 * POINTS)).zip(self.x.chunks(BLOCK * PICTURE))
         });
         let (spline, set) = (&self.spline, Set::best());
-        team::each(threads, blocks.collect(), |((((dcoordinates, coordinates), dwarped), dpoints), x)| {
-            let own = dcoordinates.chunks_exact_mut(2 * pixels).zip(coordinates.chunks_exact(2 * pixels));
-            for (((dc, c), dy), x) in own.zip(dwarped.chunks_exact(PICTURE)).zip(x.chunks_exact(PICTURE)) {
-                warp::backward(set, CANVAS, x, c, dy, dc);
+        team::each(threads, blocks.collect(), |(((coordinates, dseen), dpoints), x)| {
+            let mut dwarped = [R::ZERO; PICTURE];
+            let own = coordinates.chunks_exact_mut(2 * pixels).zip(dseen.chunks_exact(HALVED));
+            for ((coordinates, dseen), x) in own.zip(x.chunks_exact(PICTURE)) {
+                average_pool::backward(CANVAS, warp::CHANNELS, dseen, &mut dwarped);
+                warp::backward(set, CANVAS, x, &dwarped, coordinates);
             }
-            spline.backward(dcoordinates, dpoints);
+            spline.backward(coordinates, dpoints);
         });
+    }
+
+    /// What the transformers make of a sample.
+    fn warped(&self, sample: usize) -> [Vec<R>; 2] {
+        let (x, pixels) = (&self.x[sample * PICTURE..][..PICTURE], self.spline.pixels());
+        [0, 1].map(|side| {
+            let mut coordinates = vec![R::ZERO; 2 * pixels];
+            self.spline.forward(&self.points[side][sample * 2 * POINTS..][..2 * POINTS], &mut coordinates);
+            let mut warped = vec![R::ZERO; PICTURE];
+            warp::forward(Set::best(), CANVAS, x, &coordinates, &mut warped);
+            warped
+        })
     }
 
     fn draw(&self, p: &mut [R], rng: &mut Rng) {
@@ -166,16 +184,16 @@ impl<R: Scalar> Colour<R> {
             work.outputs(&self.locator, points);
         }
         self.warp(threads);
-        self.classifier.forward(&p[2 * len..], &self.warped, &mut self.classifying, mode, threads);
+        self.classifier.forward(&p[2 * len..], &self.seen, &mut self.classifying, mode, threads);
         self.classifying.outputs(&self.classifier, z);
     }
 
     fn learn(&mut self, p: &[R], dz: &[R], gradient: &mut [R], threads: usize) {
         let len = self.locator.param_len();
         let (locators, classifier) = gradient.split_at_mut(2 * len);
-        self.dwarped.resize(self.warped.len(), R::ZERO);
-        let dx = Some(self.dwarped.as_mut_slice());
-        self.classifier.backward(&p[2 * len..], &self.warped, &mut self.classifying, dz, classifier, dx, threads);
+        self.dseen.resize(self.seen.len(), R::ZERO);
+        let dx = Some(self.dseen.as_mut_slice());
+        self.classifier.backward(&p[2 * len..], &self.seen, &mut self.classifying, dz, classifier, dx, threads);
         self.unwarp(threads);
         let own = locators.chunks_exact_mut(len).zip(&mut self.locating).zip(&self.dpoints);
         for (k, ((gradient, work), dpoints)) in own.enumerate() {
@@ -217,23 +235,20 @@ impl Sight for Colour<f32> {
         let shape = vec![self.x.len() / PICTURE, CANVAS, CANVAS, 2];
         let dropped = |layer, name| self.classifying.activations(&self.classifier, layer, name);
         let x = Tensor { name: "x".into(), shape, data: self.x.clone() };
-        vec![x, dropped(2, "kept1"), dropped(3, "kept2")]
+        vec![x, dropped(1, "kept1"), dropped(2, "kept2")]
     }
 
     fn pictures(&self, samples: usize) -> Vec<Vec<Picture>> {
-        let count = self.x.len() / PICTURE;
-        let picture = |title, pixels: &[f32], k: usize| Picture {
-            title,
-            width: CANVAS,
-            channels: 2,
-            pixels: pixels[k * PICTURE..(k + 1) * PICTURE].to_vec(),
+        let picture = |title, pixels: Vec<f32>| Picture { title, width: CANVAS, channels: warp::CHANNELS, pixels };
+        let sample = |k: usize| {
+            let [first, second] = self.warped(k);
+            vec![
+                picture("shown", self.x[k * PICTURE..][..PICTURE].to_vec()),
+                picture("first transformer", first),
+                picture("second transformer", second),
+            ]
         };
-        (0..samples.min(count))
-            .map(|k| {
-                let first = picture("first transformer", &self.warped, k);
-                vec![picture("shown", &self.x, k), first, picture("second transformer", &self.warped, count + k)]
-            })
-            .collect()
+        (0..samples.min(self.x.len() / PICTURE)).map(sample).collect()
     }
 }
 
