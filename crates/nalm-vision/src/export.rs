@@ -15,6 +15,18 @@ pub struct Tensor<R = f32> {
     pub data: Vec<R>,
 }
 
+impl Tensor {
+    /// A vector.
+    pub(crate) fn flat(name: &str, data: &[f32]) -> Self {
+        Self { name: name.into(), shape: vec![data.len()], data: data.to_vec() }
+    }
+
+    /// These tensors with a word before their names.
+    pub(crate) fn named(kind: &str, tensors: Vec<Tensor>) -> impl Iterator<Item = Tensor> {
+        tensors.into_iter().map(move |tensor| Tensor { name: format!("{kind}.{}", tensor.name), ..tensor })
+    }
+}
+
 /// Rows, columns and channels of a layer's output, where it is an image.
 pub(crate) fn image(layer: &Layer) -> Option<[usize; 3]> {
     match *layer {

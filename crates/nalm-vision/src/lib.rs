@@ -13,6 +13,7 @@ pub mod colour;
 pub mod error;
 pub mod export;
 pub mod layer;
+mod learner;
 pub mod mnist;
 pub mod net;
 pub mod networks;

@@ -1,6 +1,7 @@
 //! Pairs of digits: which of the hundred are learned and which are tested, and the samples made of them.
 
 use crate::error::Error;
+use crate::learner::shuffled;
 use crate::mnist::{Digits, Mnist, PIXELS, normalise};
 use nalm::rng::{Fast, Purpose};
 
@@ -90,13 +91,9 @@ impl Fold {
     /// Takes a share of the training samples out, rounded up, the same ones for all models; the rest stays in its order.
     pub(crate) fn hold_back(&mut self, share: f64) -> Vec<Pair> {
         let count = (share * self.train.len() as f64 - 1e-9).ceil() as usize;
-        let mut rng = Fast::open("held back", Purpose::Data);
-        let mut places: Vec<usize> = (0..self.train.len()).collect();
-        for k in (1..places.len()).rev() {
-            places.swap(k, rng.below(k as u32 + 1) as usize);
-        }
+        let places = shuffled(self.train.len(), "held back");
         let mut back = vec![false; self.train.len()];
-        places[..count].iter().for_each(|&place| back[place] = true);
+        places[..count].iter().for_each(|&place| back[place as usize] = true);
         let mut flags = back.iter();
         let held: Vec<Pair> = self.train.iter().zip(&back).filter(|(_, back)| **back).map(|(pair, _)| *pair).collect();
         self.train.retain(|_| !flags.next().copied().unwrap_or(false));

@@ -1,16 +1,16 @@
 //! The static product: a network sees two digits, a unit multiplies what it sees, and only the product is supervised.
 
-use crate::adam::Adam;
 use crate::error::Error;
 use crate::export::Tensor;
+use crate::learner::{Learner, shuffled};
 use crate::mnist::{Digits, Mnist};
 use crate::pairs::{Fold, Pair, TEN_FOLDS, THREE_FOLDS};
 use crate::score::{Confusion, Score, Tally};
 use crate::sight::{Colour, Glance, Isolated, Picture, Sight, Start};
-use crate::training::{Advance, Checkpoint, History, Progress, Training, flat};
+use crate::training::{Checkpoint, History, Training};
 use nalm::lane::LANES;
 use nalm::module::{self, Options, Shape};
-use nalm::rng::{Fast, Purpose};
+use nalm::rng::Purpose;
 use nalm::{Layout, Network, Pass, Penalty, Rng, Schedule, batch};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -146,13 +146,7 @@ pub struct Run {
     sight: Box<dyn Sight>,
     head: Network<f32>,
     penalty: Penalty,
-    params: Vec<f32>,
-    head_params: Vec<f32>,
-    adam: Adam,
-    head_adam: Adam,
-    epoch: u64,
-    off_one: f64,
-    gradient: Vec<f32>,
+    learner: Learner,
     history: History,
 }
 
@@ -191,11 +185,7 @@ impl Run {
         let strength = if matches!(config.head.as_str(), "nmu" | "snmu") { config.lambda } else { 0.0 };
         Ok(Self {
             penalty: Penalty { strength, schedule: Schedule::Ramp { start, end } },
-            adam: Adam::new(params.len())?,
-            head_adam: Adam::new(head_params.len())?,
-            gradient: vec![0.0; params.len()],
-            epoch: 0,
-            off_one: 0.0,
+            learner: Learner::new(params, head_params)?,
             history: History::Product(Vec::new()),
             config,
             key,
@@ -204,8 +194,6 @@ impl Run {
             valid,
             sight,
             head,
-            params,
-            head_params,
         })
     }
 
@@ -217,44 +205,18 @@ impl Run {
         }
     }
 
-    /// One pass over the training pairs, in an order of its own; whether it came to its end.
-    fn train_epoch(&mut self, stop: &dyn Fn() -> bool) -> Result<bool, Error> {
-        let key = format!("{}|{}", self.key, self.epoch);
-        let mut rng = Fast::open(&key, Purpose::Data);
-        let mut order: Vec<u32> = (0..self.fold.train.len() as u32).collect();
-        for k in (1..order.len()).rev() {
-            order.swap(k, rng.below(k as u32 + 1) as usize);
-        }
-        let mut noise = Rng::fast(&format!("{key}|head"), Purpose::Noise);
-        let mut pairs = Vec::new();
-        let (mut updates, mut off_one) = (0u32, 0u32);
-        for (step, places) in order.chunks(self.config.batch).enumerate() {
-            if stop() {
-                return Ok(false);
-            }
-            pairs.clear();
-            pairs.extend(places.iter().map(|&place| self.fold.train[place as usize]));
-            self.step(&format!("{key}|{step}"), &pairs, &mut noise)?;
-            updates += 1;
-            off_one += u32::from(self.head_params.iter().any(|&w| w != 1.0));
-        }
-        self.off_one = f64::from(off_one) / f64::from(updates.max(1));
-        self.epoch += 1;
-        Ok(true)
-    }
-
     /// One update.
     fn step(&mut self, key: &str, pairs: &[Pair], noise: &mut Rng) -> Result<Update, Error> {
         let (n, threads) = (pairs.len(), self.config.threads);
         let mut z = Vec::new();
         let glance = Glance { key, training: true, from: &self.mnist.train, pairs, threads };
-        self.sight.forward(&self.params, &glance, &mut z);
+        self.sight.forward(&self.learner.params, &glance, &mut z);
         // Two features a sample.
         let rows: Vec<f32> = (0..n).flat_map(|k| [z[k], z[n + k]]).collect();
         let at = Layout::new(n)?;
         let lanes = batch::to_lanes(&rows, at)?;
         let mut work = self.head.workspace(at);
-        self.head.forward(&self.head_params, &lanes, &mut work, Pass::Train(noise));
+        self.head.forward(&self.learner.head, &lanes, &mut work, Pass::Train(noise));
         let noise = self.head.noise_on(&work, 0).map(|noise| batch::from_lanes(noise, at));
         let (y, slope) = work.output_and_slope();
         let mut loss = 0.0;
@@ -266,15 +228,14 @@ impl Run {
             slope[lane][place] = 2.0 * error / n as f32;
         }
         let mut dx = lanes.clone();
-        let mut head_gradient = vec![0.0; self.head_params.len()];
-        self.head.backward(&self.head_params, &lanes, &mut work, Some(&mut dx), &mut head_gradient);
-        self.head.penalty(&self.head_params, &[self.penalty], self.epoch, 0.0, &mut head_gradient);
+        let mut head_gradient = vec![0.0; self.learner.head.len()];
+        self.head.backward(&self.learner.head, &lanes, &mut work, Some(&mut dx), &mut head_gradient);
+        self.head.penalty(&self.learner.head, &[self.penalty], self.learner.epoch, 0.0, &mut head_gradient);
         let flat = batch::from_lanes(&dx, at);
         let dz: Vec<f32> = (0..2).flat_map(|side| flat.iter().skip(side).step_by(2).copied()).collect();
-        self.sight.backward(&self.params, &dz, &mut self.gradient, threads);
-        self.adam.step(&mut self.params, &self.gradient, threads);
-        self.head_adam.step(&mut self.head_params, &head_gradient, 1);
-        self.head.project(&mut self.head_params);
+        self.sight.backward(&self.learner.params, &dz, &mut self.learner.gradient, threads);
+        self.learner.update(&head_gradient, threads);
+        self.head.project(&mut self.learner.head);
         Ok(Update { loss, noise, head_gradient })
     }
 
@@ -283,41 +244,37 @@ impl Run {
     pub fn trace(mut self, samples: usize) -> Result<Vec<Tensor>, Error> {
         let every = (self.fold.train.len() / samples.max(1)).max(1);
         let pairs: Vec<Pair> = self.fold.train.iter().copied().step_by(every).take(samples).collect();
-        let named = |kind: &str, tensors: Vec<Tensor>| {
-            let name = move |t: Tensor| Tensor { name: format!("{kind}.{}", t.name), ..t };
-            tensors.into_iter().map(name).collect::<Vec<_>>()
-        };
-        let mut all = named("before", self.tensors());
+        let mut all: Vec<Tensor> = Tensor::named("before", self.tensors()).collect();
         let mut noise = Rng::fast(&format!("{}|trace", self.key), Purpose::Noise);
         let update = self.step(&format!("{}|trace", self.key), &pairs, &mut noise)?;
         all.extend(self.sight.trace());
-        all.push(flat("target", &pairs.iter().map(Pair::product).collect::<Vec<_>>()));
-        all.extend(update.noise.map(|noise| flat("noise", &noise)));
-        all.push(flat("loss", &[update.loss]));
-        all.extend(named("gradient", self.sight.tensors(&self.gradient)));
-        all.push(flat("gradient.head.weight", &update.head_gradient));
-        all.extend(named("after", self.tensors()));
+        all.push(Tensor::flat("target", &pairs.iter().map(Pair::product).collect::<Vec<_>>()));
+        all.extend(update.noise.map(|noise| Tensor::flat("noise", &noise)));
+        all.push(Tensor::flat("loss", &[update.loss]));
+        all.extend(Tensor::named("gradient", self.sight.tensors(&self.learner.gradient)));
+        all.push(Tensor::flat("gradient.head.weight", &update.head_gradient));
+        all.extend(Tensor::named("after", self.tensors()));
         Ok(all)
     }
 
-    /// Measures the current state.
-    pub fn measure(&mut self) -> Result<Row, Error> {
+    /// The current state.
+    fn row(&mut self) -> Result<Row, Error> {
         let every = self.fold.train.len().div_ceil(self.config.train_evaluated).max(1);
         let train: Vec<Pair> = self.fold.train.iter().copied().step_by(every).collect();
         let (valid, test) = (self.valid.clone(), self.fold.test.clone());
         let mnist = Arc::clone(&self.mnist);
-        let last = self.epoch >= self.config.epochs;
+        let last = self.learner.epoch >= self.config.epochs;
         let mut confusion = last.then(Confusion::default);
         Ok(Row {
-            epoch: self.epoch,
+            epoch: self.learner.epoch,
             train: self.score("train", &mnist.train, &train, None)?,
             valid: match valid.is_empty() {
                 true => None,
                 false => Some(self.score("valid", &mnist.train, &valid, None)?),
             },
             test: self.score("test", &mnist.test, &test, confusion.as_mut())?,
-            weights: self.head_params.clone(),
-            off_one: self.off_one,
+            weights: self.learner.head.clone(),
+            off_one: self.learner.off_one,
             confusion,
         })
     }
@@ -329,16 +286,16 @@ impl Run {
         pairs: &[Pair],
         mut confusion: Option<&mut Confusion>,
     ) -> Result<Score, Error> {
-        let snapped: Vec<f32> = self.head_params.iter().map(|w| w.round()).collect();
+        let snapped: Vec<f32> = self.learner.head.iter().map(|w| w.round()).collect();
         let mut z = Vec::new();
         let mut tally = Tally::default();
         for (step, pairs) in pairs.chunks(EVALUATED).enumerate() {
-            let key = format!("{}|{part}|{}|{step}", self.key, self.epoch);
+            let key = format!("{}|{part}|{}|{step}", self.key, self.learner.epoch);
             let glance = Glance { key: &key, training: false, from, pairs, threads: self.config.threads };
-            self.sight.forward(&self.params, &glance, &mut z);
+            self.sight.forward(&self.learner.params, &glance, &mut z);
             let n = pairs.len();
             let rows: Vec<f32> = (0..n).flat_map(|k| [z[k], z[n + k]]).collect();
-            let products = self.head.predict(&self.head_params, &rows)?;
+            let products = self.head.predict(&self.learner.head, &rows)?;
             let exact = self.head.predict(&snapped, &rows)?;
             for (k, pair) in pairs.iter().enumerate() {
                 tally.add(pair, products[k], [z[k], z[n + k]], exact[k]);
@@ -353,7 +310,7 @@ impl Run {
 
 impl Training for Run {
     fn epoch(&self) -> u64 {
-        self.epoch
+        self.learner.epoch
     }
 
     fn epochs(&self) -> u64 {
@@ -364,18 +321,37 @@ impl Training for Run {
         2 * self.fold.train.len() as u64
     }
 
-    fn advance(&mut self, stop: &dyn Fn() -> bool) -> Result<Advance, Error> {
-        let last = self.epoch >= self.config.epochs;
-        if self.epoch.is_multiple_of(self.config.row_every) || last {
-            let row = self.measure()?;
-            if let History::Product(rows) = &mut self.history {
-                rows.push(row);
+    fn row_every(&self) -> u64 {
+        self.config.row_every
+    }
+
+    fn measure(&mut self) -> Result<(), Error> {
+        let row = self.row()?;
+        if let History::Product(rows) = &mut self.history {
+            rows.push(row);
+        }
+        Ok(())
+    }
+
+    fn train_epoch(&mut self, stop: &dyn Fn() -> bool) -> Result<bool, Error> {
+        let key = format!("{}|{}", self.key, self.learner.epoch);
+        let order = shuffled(self.fold.train.len(), &key);
+        let mut noise = Rng::fast(&format!("{key}|head"), Purpose::Noise);
+        let mut pairs = Vec::new();
+        let (mut updates, mut off_one) = (0u32, 0u32);
+        for (step, places) in order.chunks(self.config.batch).enumerate() {
+            if stop() {
+                return Ok(false);
             }
+            pairs.clear();
+            pairs.extend(places.iter().map(|&place| self.fold.train[place as usize]));
+            self.step(&format!("{key}|{step}"), &pairs, &mut noise)?;
+            updates += 1;
+            off_one += u32::from(self.learner.head.iter().any(|&w| w != 1.0));
         }
-        if last {
-            return Ok(Advance::Done);
-        }
-        Ok(if self.train_epoch(stop)? { Advance::Trained } else { Advance::Stopped })
+        self.learner.off_one = f64::from(off_one) / f64::from(updates.max(1));
+        self.learner.epoch += 1;
+        Ok(true)
     }
 
     fn history(&self) -> &History {
@@ -383,39 +359,18 @@ impl Training for Run {
     }
 
     fn checkpoint(&self) -> Checkpoint {
-        let (means, squares, powers) = self.adam.memory();
-        let (head_means, head_squares, _) = self.head_adam.memory();
-        let tensors = [
-            ("params", &self.params),
-            ("means", &means),
-            ("squares", &squares),
-            ("head.params", &self.head_params),
-            ("head.means", &head_means),
-            ("head.squares", &head_squares),
-        ];
-        Checkpoint {
-            progress: Progress { epoch: self.epoch, powers, off_one: self.off_one, history: self.history.clone() },
-            tensors: tensors.map(|(name, data)| flat(name, data)).into(),
-        }
+        self.learner.checkpoint(&self.history)
     }
 
     fn restore(&mut self, from: &Checkpoint) -> Result<(), Error> {
-        let (len, head_len, powers) = (self.params.len(), self.head_params.len(), from.progress.powers);
-        self.params.copy_from_slice(from.tensor("params", len)?);
-        self.adam.remember(from.tensor("means", len)?, from.tensor("squares", len)?, powers)?;
-        self.head_params.copy_from_slice(from.tensor("head.params", head_len)?);
-        let moments = (from.tensor("head.means", head_len)?, from.tensor("head.squares", head_len)?);
-        self.head_adam.remember(moments.0, moments.1, powers)?;
-        (self.epoch, self.off_one) = (from.progress.epoch, from.progress.off_one);
+        self.learner.restore(from)?;
         self.history = from.progress.history.clone();
         Ok(())
     }
 
     fn tensors(&self) -> Vec<Tensor> {
-        let mut all = self.sight.tensors(&self.params);
-        if !self.head_params.is_empty() {
-            all.push(flat("head.weight", &self.head_params));
-        }
+        let mut all = self.sight.tensors(&self.learner.params);
+        all.extend(self.learner.head_tensor());
         all
     }
 
@@ -426,7 +381,7 @@ impl Training for Run {
         let key = format!("{}|pictures", self.key);
         let mnist = Arc::clone(&self.mnist);
         let glance = Glance { key: &key, training: false, from: &mnist.test, pairs: &pairs, threads: 1 };
-        self.sight.forward(&self.params, &glance, &mut Vec::new());
+        self.sight.forward(&self.learner.params, &glance, &mut Vec::new());
         self.sight.pictures(samples)
     }
 }

@@ -2,18 +2,18 @@
 //!
 //! Trained on two digits, tested on one to twenty. Zeros are left out, as the reference code does.
 
-use crate::adam::Adam;
 use crate::error::Error;
 use crate::export::{self, Tensor};
+use crate::learner::{Learner, shuffled};
 use crate::mnist::{Digits, Mnist, PIXELS, SIDE, normalise};
 use crate::net::{Mode, Net, Workspace};
 use crate::networks;
 use crate::recurrence::{Cost, Inputs, Recurrence};
 use crate::sight::Picture;
-use crate::training::{Advance, Checkpoint, History, Progress, Training, flat};
+use crate::training::{Checkpoint, History, Training};
 use crate::vector::Set;
 use nalm::module::{self, Options, Shape};
-use nalm::rng::{Fast, Purpose};
+use nalm::rng::Purpose;
 use nalm::{Pass, Penalty, Rng, Schedule};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -133,11 +133,8 @@ struct Reel {
 
 impl Reel {
     fn new(digits: &Digits, among: Range<usize>, key: &str) -> Self {
-        let mut places: Vec<u32> = among.filter(|&k| digits.labels()[k] != 0).map(|k| k as u32).collect();
-        let mut rng = Fast::open(key, Purpose::Data);
-        for k in (1..places.len()).rev() {
-            places.swap(k, rng.below(k as u32 + 1) as usize);
-        }
+        let kept: Vec<u32> = among.filter(|&k| digits.labels()[k] != 0).map(|k| k as u32).collect();
+        let places = shuffled(kept.len(), key).into_iter().map(|k| kept[k as usize]).collect();
         Self { places }
     }
 
@@ -162,12 +159,7 @@ pub struct Run {
     x: Vec<f32>,
     cell: Recurrence<f32>,
     penalty: Penalty,
-    params: Vec<f32>,
-    cell_params: Vec<f32>,
-    adam: Adam,
-    cell_adam: Adam,
-    gradient: Vec<f32>,
-    epoch: u64,
+    learner: Learner,
     history: History,
 }
 
@@ -196,19 +188,14 @@ impl Run {
             test: Reel::new(&mnist.test, 0..10_000, "sequential, test"),
             work: net.workspace(READ.max(TRAINED * config.batch)),
             penalty: Penalty { strength: config.lambda, schedule: Schedule::Ramp { start, end } },
-            adam: Adam::new(params.len())?,
-            cell_adam: Adam::new(cell_params.len())?,
-            gradient: vec![0.0; params.len()],
+            learner: Learner::new(params, cell_params)?,
             x: Vec::new(),
-            epoch: 0,
             history: History::Sequence(Vec::new()),
             config,
             key,
             mnist,
             net,
             cell,
-            params,
-            cell_params,
         })
     }
 
@@ -225,70 +212,55 @@ impl Run {
         self.trained.sequences(TRAINED).div_ceil(self.config.batch) as u64
     }
 
-    fn train_epoch(&mut self, stop: &dyn Fn() -> bool) -> Result<bool, Error> {
-        let key = format!("{}|{}", self.key, self.epoch);
-        let mut rng = Fast::open(&key, Purpose::Data);
-        let mut order: Vec<usize> = (0..self.trained.sequences(TRAINED)).collect();
-        for k in (1..order.len()).rev() {
-            order.swap(k, rng.below(k as u32 + 1) as usize);
-        }
-        let mut noise = Rng::fast(&format!("{key}|cell"), Purpose::Noise);
-        for (step, sequences) in order.chunks(self.config.batch).enumerate() {
-            if stop() {
-                return Ok(false);
-            }
-            self.step(sequences, self.epoch * self.updates() + step as u64 + 1, &mut noise)?;
-        }
-        self.epoch += 1;
-        Ok(true)
-    }
-
     /// The `update`-th update, with some of the training sequences.
-    fn step(&mut self, sequences: &[usize], update: u64, noise: &mut Rng) -> Result<Cost<f32>, Error> {
+    fn step(&mut self, sequences: &[u32], update: u64, noise: &mut Rng) -> Result<Cost<f32>, Error> {
         let Config { rz, rz_inputs, threads, .. } = self.config;
-        let place = |t: usize, s: usize| self.trained.places[s * TRAINED + t];
+        let place = |t: usize, s: u32| self.trained.places[s as usize * TRAINED + t];
         let places: Vec<u32> = (0..TRAINED).flat_map(|t| sequences.iter().map(move |&s| place(t, s))).collect();
         let targets = products(&self.mnist.train, &places, sequences.len());
         fill(&self.mnist.train, &places, &mut self.x);
         // This network has no dropout, so there is no randomness for a key to name.
-        self.net.forward(&self.params, &self.x, &mut self.work, Mode::Eval, threads);
+        self.net.forward(&self.learner.params, &self.x, &mut self.work, Mode::Eval, threads);
         let mut labels = Vec::new();
         self.work.outputs(&self.net, &mut labels);
-        let (p, pass) = (&self.cell_params, Pass::Train(noise));
+        let (p, pass) = (&self.learner.head, Pass::Train(noise));
         let mut cost = self.cell.cost(p, &labels, &targets, sequences.len(), rz_inputs, rz as f32, pass)?;
         let strength = self.penalty.at(update, 0.0) as f32;
         if strength > 0.0 {
-            self.cell.0.penalty(&self.cell_params, strength, &mut cost.dp);
+            self.cell.0.penalty(&self.learner.head, strength, &mut cost.dp);
         }
-        self.net.backward(&self.params, &self.x, &mut self.work, &cost.dlabels, &mut self.gradient, None, threads);
-        self.adam.step(&mut self.params, &self.gradient, threads);
-        self.cell_adam.step(&mut self.cell_params, &cost.dp, 1);
-        self.cell.0.project(&mut self.cell_params);
+        self.net.backward(
+            &self.learner.params,
+            &self.x,
+            &mut self.work,
+            &cost.dlabels,
+            &mut self.learner.gradient,
+            None,
+            threads,
+        );
+        self.learner.update(&cost.dp, threads);
+        self.cell.0.project(&mut self.learner.head);
         Ok(cost)
     }
 
     /// Does one update, and returns all that went into it and came out of it, so that other implementations can be held against it. The
     /// run is of no use afterwards.
     pub fn trace(mut self, samples: usize) -> Result<Vec<Tensor>, Error> {
-        let sequences: Vec<usize> = (0..samples.min(self.trained.sequences(TRAINED))).collect();
-        let named = |kind: &str, tensors: Vec<Tensor>| {
-            let name = move |t: Tensor| Tensor { name: format!("{kind}.{}", t.name), ..t };
-            tensors.into_iter().map(name).collect::<Vec<_>>()
-        };
-        let mut all = named("before", self.tensors());
+        let sequences: Vec<u32> = (0..samples.min(self.trained.sequences(TRAINED)) as u32).collect();
+        let mut all: Vec<Tensor> = Tensor::named("before", self.tensors()).collect();
         let mut noise = Rng::fast(&format!("{}|trace", self.key), Purpose::Noise);
         let cost = self.step(&sequences, 1, &mut noise)?;
-        let digit =
-            |t: usize, s: usize| f32::from(self.mnist.train.labels()[self.trained.places[s * TRAINED + t] as usize]);
+        let label = |place: u32| f32::from(self.mnist.train.labels()[place as usize]);
+        let digit = |t: usize, s: u32| label(self.trained.places[s as usize * TRAINED + t]);
         let digits: Vec<f32> = (0..TRAINED).flat_map(|t| sequences.iter().map(move |&s| digit(t, s))).collect();
         let shape = vec![digits.len(), SIDE, SIDE, 1];
         all.push(Tensor { name: "x".into(), shape, data: self.x.clone() });
-        all.push(flat("target", &digits));
-        all.push(flat("noise", &cost.noise));
-        all.push(flat("loss", &[cost.error + self.config.rz as f32 * cost.regulariser]));
-        all.extend(named("gradient", export::tensors("regressor", &self.net, &self.gradient)));
-        all.push(flat("gradient.head.weight", &cost.dp));
-        all.extend(named("after", self.tensors()));
+        all.push(Tensor::flat("target", &digits));
+        all.push(Tensor::flat("noise", &cost.noise));
+        all.push(Tensor::flat("loss", &[cost.error + self.config.rz as f32 * cost.regulariser]));
+        all.extend(Tensor::named("gradient", export::tensors("regressor", &self.net, &self.learner.gradient)));
+        all.push(Tensor::flat("gradient.head.weight", &cost.dp));
+        all.extend(Tensor::named("after", self.tensors()));
         Ok(all)
     }
 
@@ -297,7 +269,7 @@ impl Run {
         let (mut x, mut some, mut all) = (Vec::new(), Vec::new(), Vec::new());
         for places in reel.places.chunks(READ) {
             fill(digits, places, &mut x);
-            self.net.forward(&self.params, &x, &mut self.work, Mode::Eval, self.config.threads);
+            self.net.forward(&self.learner.params, &x, &mut self.work, Mode::Eval, self.config.threads);
             self.work.outputs(&self.net, &mut some);
             all.extend_from_slice(&some);
         }
@@ -314,7 +286,7 @@ impl Run {
             let places: Vec<u32> = (0..length).flat_map(|t| at(t).map(|k| reel.places[k])).collect();
             let targets = products(digits, &places, own.len());
             let pass = if self.config.eval_noise { Pass::Train(noise) } else { Pass::Eval };
-            let states = self.cell.states(&self.cell_params, &labels, own.len(), pass)?;
+            let states = self.cell.states(&self.learner.head, &labels, own.len(), pass)?;
             for (k, (&got, &want)) in states.iter().zip(&targets).enumerate() {
                 squares += f64::from(got - want).powi(2);
                 let hit = u64::from(got.round_ties_even() == want);
@@ -328,10 +300,10 @@ impl Run {
         Ok(Part { error, rounded: right as f64 / count, rounded_last: right_last as f64 * length as f64 / count })
     }
 
-    /// Measures the current state.
-    pub fn measure(&mut self) -> Result<Row, Error> {
+    /// The current state.
+    fn row(&mut self) -> Result<Row, Error> {
         let mnist = Arc::clone(&self.mnist);
-        let mut noise = Rng::fast(&format!("{}|{}|measured", self.key, self.epoch), Purpose::Noise);
+        let mut noise = Rng::fast(&format!("{}|{}|measured", self.key, self.learner.epoch), Purpose::Noise);
         let mut two = |run: &mut Self, digits: &Digits, reel: &Reel| {
             let read = run.read(digits, reel);
             run.score(digits, reel, &read, TRAINED, &mut noise)
@@ -341,13 +313,13 @@ impl Run {
         let read = self.read(&mnist.test, &test);
         let by_length = |length| self.score(&mnist.test, &test, &read, length, &mut noise);
         Ok(Row {
-            epoch: self.epoch,
-            step: self.epoch * self.updates(),
+            epoch: self.learner.epoch,
+            step: self.learner.epoch * self.updates(),
             train,
             valid,
             test: (1..=LENGTHS).map(by_length).collect::<Result<_, _>>()?,
-            weights: self.cell_params.clone(),
-            sparsity: f64::from(self.cell.0.sparsity_error(&self.cell_params)),
+            weights: self.learner.head.clone(),
+            sparsity: f64::from(self.cell.0.sparsity_error(&self.learner.head)),
         })
     }
 }
@@ -369,7 +341,7 @@ fn fill(digits: &Digits, places: &[u32], x: &mut Vec<f32>) {
 
 impl Training for Run {
     fn epoch(&self) -> u64 {
-        self.epoch
+        self.learner.epoch
     }
 
     fn epochs(&self) -> u64 {
@@ -380,18 +352,30 @@ impl Training for Run {
         (TRAINED * self.trained.sequences(TRAINED)) as u64
     }
 
-    fn advance(&mut self, stop: &dyn Fn() -> bool) -> Result<Advance, Error> {
-        let last = self.epoch >= self.config.epochs;
-        if self.epoch.is_multiple_of(self.config.row_every) || last {
-            let row = self.measure()?;
-            if let History::Sequence(rows) = &mut self.history {
-                rows.push(row);
+    fn row_every(&self) -> u64 {
+        self.config.row_every
+    }
+
+    fn measure(&mut self) -> Result<(), Error> {
+        let row = self.row()?;
+        if let History::Sequence(rows) = &mut self.history {
+            rows.push(row);
+        }
+        Ok(())
+    }
+
+    fn train_epoch(&mut self, stop: &dyn Fn() -> bool) -> Result<bool, Error> {
+        let key = format!("{}|{}", self.key, self.learner.epoch);
+        let order = shuffled(self.trained.sequences(TRAINED), &key);
+        let mut noise = Rng::fast(&format!("{key}|cell"), Purpose::Noise);
+        for (step, sequences) in order.chunks(self.config.batch).enumerate() {
+            if stop() {
+                return Ok(false);
             }
+            self.step(sequences, self.learner.epoch * self.updates() + step as u64 + 1, &mut noise)?;
         }
-        if last {
-            return Ok(Advance::Done);
-        }
-        Ok(if self.train_epoch(stop)? { Advance::Trained } else { Advance::Stopped })
+        self.learner.epoch += 1;
+        Ok(true)
     }
 
     fn history(&self) -> &History {
@@ -399,39 +383,18 @@ impl Training for Run {
     }
 
     fn checkpoint(&self) -> Checkpoint {
-        let (means, squares, powers) = self.adam.memory();
-        let (cell_means, cell_squares, _) = self.cell_adam.memory();
-        let tensors = [
-            ("params", &self.params),
-            ("means", &means),
-            ("squares", &squares),
-            ("head.params", &self.cell_params),
-            ("head.means", &cell_means),
-            ("head.squares", &cell_squares),
-        ];
-        Checkpoint {
-            progress: Progress { epoch: self.epoch, powers, off_one: 0.0, history: self.history.clone() },
-            tensors: tensors.map(|(name, data)| flat(name, data)).into(),
-        }
+        self.learner.checkpoint(&self.history)
     }
 
     fn restore(&mut self, from: &Checkpoint) -> Result<(), Error> {
-        let (len, cell_len, powers) = (self.params.len(), self.cell_params.len(), from.progress.powers);
-        self.params.copy_from_slice(from.tensor("params", len)?);
-        self.adam.remember(from.tensor("means", len)?, from.tensor("squares", len)?, powers)?;
-        self.cell_params.copy_from_slice(from.tensor("head.params", cell_len)?);
-        let moments = (from.tensor("head.means", cell_len)?, from.tensor("head.squares", cell_len)?);
-        self.cell_adam.remember(moments.0, moments.1, powers)?;
-        self.epoch = from.progress.epoch;
+        self.learner.restore(from)?;
         self.history = from.progress.history.clone();
         Ok(())
     }
 
     fn tensors(&self) -> Vec<Tensor> {
-        let mut all = export::tensors("regressor", &self.net, &self.params);
-        if !self.cell_params.is_empty() {
-            all.push(flat("head.weight", &self.cell_params));
-        }
+        let mut all = export::tensors("regressor", &self.net, &self.learner.params);
+        all.extend(self.learner.head_tensor());
         all
     }
 

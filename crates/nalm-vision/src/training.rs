@@ -76,8 +76,26 @@ pub trait Training: Send {
     /// Images that an epoch trains.
     fn images(&self) -> u64;
 
-    /// Measures where a row is due, and then trains for one epoch. `stop` is asked before every update.
-    fn advance(&mut self, stop: &dyn Fn() -> bool) -> Result<Advance, Error>;
+    /// Epochs between two rows.
+    fn row_every(&self) -> u64;
+
+    /// Adds a row with the current state to the history.
+    fn measure(&mut self) -> Result<(), Error>;
+
+    /// Trains for one epoch, and says whether it came to its end; `stop` is asked before every update.
+    fn train_epoch(&mut self, stop: &dyn Fn() -> bool) -> Result<bool, Error>;
+
+    /// Measures where a row is due, and then trains for one epoch.
+    fn advance(&mut self, stop: &dyn Fn() -> bool) -> Result<Advance, Error> {
+        let last = self.epoch() >= self.epochs();
+        if self.epoch().is_multiple_of(self.row_every()) || last {
+            self.measure()?;
+        }
+        if last {
+            return Ok(Advance::Done);
+        }
+        Ok(if self.train_epoch(stop)? { Advance::Trained } else { Advance::Stopped })
+    }
 
     /// The rows so far.
     fn history(&self) -> &History;
@@ -93,9 +111,4 @@ pub trait Training: Send {
 
     /// Pictures of some samples and of what is looked at.
     fn pictures(&mut self, samples: usize) -> Vec<Vec<Picture>>;
-}
-
-/// A flat vector as a tensor of a checkpoint.
-pub(crate) fn flat(name: &str, data: &[f32]) -> Tensor {
-    Tensor { name: name.into(), shape: vec![data.len()], data: data.to_vec() }
 }

@@ -1,0 +1,78 @@
+//! The parameters of a network and of the head behind it, and all that training has to remember of them.
+
+use crate::adam::Adam;
+use crate::error::Error;
+use crate::export::Tensor;
+use crate::training::{Checkpoint, History, Progress};
+use nalm::rng::{Fast, Purpose};
+
+#[derive(Debug)]
+pub(crate) struct Learner {
+    pub(crate) params: Vec<f32>,
+    pub(crate) head: Vec<f32>,
+    /// Of the last update, for `params`.
+    pub(crate) gradient: Vec<f32>,
+    pub(crate) epoch: u64,
+    /// Share of the last epoch's updates after which the head's weights were not all exactly 1.
+    pub(crate) off_one: f64,
+    adam: Adam,
+    head_adam: Adam,
+}
+
+impl Learner {
+    pub(crate) fn new(params: Vec<f32>, head: Vec<f32>) -> Result<Self, nalm::Error> {
+        let (adam, head_adam) = (Adam::new(params.len())?, Adam::new(head.len())?);
+        Ok(Self { gradient: vec![0.0; params.len()], params, head, epoch: 0, off_one: 0.0, adam, head_adam })
+    }
+
+    /// Moves the parameters along the gradients.
+    pub(crate) fn update(&mut self, head_gradient: &[f32], threads: usize) {
+        self.adam.step(&mut self.params, &self.gradient, threads);
+        self.head_adam.step(&mut self.head, head_gradient, 1);
+    }
+
+    /// The state between two epochs.
+    pub(crate) fn checkpoint(&self, history: &History) -> Checkpoint {
+        let (means, squares, powers) = self.adam.memory();
+        let (head_means, head_squares, _) = self.head_adam.memory();
+        let tensors = [
+            ("params", &self.params),
+            ("means", &means),
+            ("squares", &squares),
+            ("head.params", &self.head),
+            ("head.means", &head_means),
+            ("head.squares", &head_squares),
+        ];
+        Checkpoint {
+            progress: Progress { epoch: self.epoch, powers, off_one: self.off_one, history: history.clone() },
+            tensors: tensors.map(|(name, data)| Tensor::flat(name, data)).into(),
+        }
+    }
+
+    /// Goes on from a state; its history is the caller's.
+    pub(crate) fn restore(&mut self, from: &Checkpoint) -> Result<(), Error> {
+        let (len, head_len, powers) = (self.params.len(), self.head.len(), from.progress.powers);
+        self.params.copy_from_slice(from.tensor("params", len)?);
+        self.adam.remember(from.tensor("means", len)?, from.tensor("squares", len)?, powers)?;
+        self.head.copy_from_slice(from.tensor("head.params", head_len)?);
+        let moments = (from.tensor("head.means", head_len)?, from.tensor("head.squares", head_len)?);
+        self.head_adam.remember(moments.0, moments.1, powers)?;
+        (self.epoch, self.off_one) = (from.progress.epoch, from.progress.off_one);
+        Ok(())
+    }
+
+    /// The head's parameters by name, if it has any.
+    pub(crate) fn head_tensor(&self) -> Option<Tensor> {
+        (!self.head.is_empty()).then(|| Tensor::flat("head.weight", &self.head))
+    }
+}
+
+/// All numbers below `n` in an order that follows from the key.
+pub(crate) fn shuffled(n: usize, key: &str) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..n as u32).collect();
+    let mut rng = Fast::open(key, Purpose::Data);
+    for k in (1..order.len()).rev() {
+        order.swap(k, rng.below(k as u32 + 1) as usize);
+    }
+    order
+}
