@@ -14,72 +14,95 @@ type Counts = [[u32; 10]; 10];
 pub(super) fn draw(experiment: &ImageExperiment, models: &[Model<'_>]) -> Vec<Figure> {
     // The published figures cut fractions off for isolated digits, and round for colours.
     let truncated = experiment.task == "mnist-isolated";
-    let mut found: Vec<(usize, &str, &Counts)> = Vec::new();
+    let mut found: Vec<Found<'_>> = Vec::new();
     for model in models {
         let runs = model.products();
         let of = runs.iter().find(|(seed, _)| *seed == FOLD);
         if let Some(confusion) = of.and_then(|(_, rows)| rows.last()?.confusion.as_ref()) {
-            let counts = if truncated { &confusion.truncated } else { &confusion.rounded };
-            found.push((model.index, model.label, counts));
+            let (cut, rounded) = (&confusion.truncated, &confusion.rounded);
+            found.push(Found { index: model.index, label: model.label, cut, rounded });
         }
     }
     if found.is_empty() {
         return Vec::new();
     }
-    let how = if truncated { "fractions cut off" } else { "rounded" };
-    vec![bars(how, &found), matrices(how, &found)]
+    vec![bars(truncated, &found), matrices(truncated, &found)]
+}
+
+/// What one model took for what.
+struct Found<'a> {
+    index: usize,
+    label: &'a str,
+    cut: &'a Counts,
+    rounded: &'a Counts,
+}
+
+impl Found<'_> {
+    fn counts(&self, truncated: bool) -> &Counts {
+        if truncated { self.cut } else { self.rounded }
+    }
 }
 
 fn share(counts: &Counts, digit: usize) -> f64 {
     f64::from(counts[digit][digit]) / f64::from(counts[digit].iter().sum::<u32>().max(1))
 }
 
-fn bars(how: &str, found: &[(usize, &str, &Counts)]) -> Figure {
-    let (width, left, panel) = (860.0, 60.0, 170.0);
-    let caption =
-        format!("Test digits of fold {FOLD} that are read right ({how}); above all of it, below the last twentieth");
+fn bars(truncated: bool, found: &[Found<'_>]) -> Figure {
+    let (width, left, panel) = (860.0, 60.0, 150.0);
+    let caption = format!("Test digits of fold {FOLD} that are read right");
     let mut svg = Svg::new(&caption, width);
-    let mut data = vec![record(&[&"model", &"digit", &"accuracy"])];
+    let mut data = vec![record(&[&"model", &"digit", &"fractions_cut_off", &"rounded"])];
     let slot = (width - left - 12.0) / 10.0;
-    for (k, low) in [0.0, 0.95].into_iter().enumerate() {
-        let top = 24.0 + k as f64 * (panel + 30.0);
+    // Cutting off takes 2.9999 for a 2, so the rounded ones stand below.
+    let panels: &[(&str, bool, f64)] = match truncated {
+        true => &[
+            ("Fractions cut off, as published", true, 0.0),
+            ("The last twentieth of it", true, 0.95),
+            ("Rounded", false, 0.0),
+        ],
+        false => &[("Rounded", false, 0.0), ("The last twentieth of it", false, 0.95)],
+    };
+    for (k, &(title, cut, low)) in panels.iter().enumerate() {
+        let top = 30.0 + k as f64 * (panel + 36.0);
         let y = Axis::linear(low, 1.0, top + panel, top);
+        svg.bold(left, top - 9.0, title);
         for (tick, text) in y.ticks() {
             svg.stroke(&format!("M{left} {:.1}H{}", y.at(tick), width - 12.0), "#dddddd", 1.0);
             svg.text(left - 6.0, y.at(tick) + 4.0, Anchor::End, &text);
         }
         let wide = 0.86 * slot / found.len() as f64;
         for digit in 0..10 {
-            for (place, (index, label, counts)) in found.iter().enumerate() {
-                let value = share(counts, digit);
+            for (place, of) in found.iter().enumerate() {
                 let x = left + slot * (digit as f64 + 0.07) + place as f64 * wide;
-                let (floor, high) = (y.at(low), y.at(value));
+                let (floor, high) = (y.at(low), y.at(share(of.counts(cut), digit)));
                 let d = format!("M{x:.1} {floor:.1}V{high:.1}h{:.1}V{floor:.1}Z", 0.9 * wide);
-                svg.fill(&d, colour(*index));
-                if k == 0 {
-                    data.push(record(&[label, &digit, &value]));
-                }
+                svg.fill(&d, colour(of.index));
             }
         }
         svg.stroke(&format!("M{left} {top}v{panel}H{}", width - 12.0), "#333333", 1.0);
     }
-    let floor = 24.0 + 2.0 * panel + 30.0;
+    for (of, digit) in found.iter().flat_map(|of| (0..10).map(move |digit| (of, digit))) {
+        data.push(record(&[&of.label, &digit, &share(of.cut, digit), &share(of.rounded, digit)]));
+    }
+    let floor = 30.0 + panels.len() as f64 * (panel + 36.0) - 36.0;
     for digit in 0..10 {
         svg.text(left + slot * (digit as f64 + 0.5), floor + 17.0, Anchor::Middle, &digit.to_string());
     }
-    let names: Vec<(usize, &str)> = found.iter().map(|(index, label, _)| (*index, *label)).collect();
+    let names: Vec<(usize, &str)> = found.iter().map(|of| (of.index, of.label)).collect();
     let end = svg.legend(&names, left, floor + 44.0);
     Figure { suffix: "-classes".into(), caption, svg: svg.finish(end + 12.0), data }
 }
 
-fn matrices(how: &str, found: &[(usize, &str, &Counts)]) -> Figure {
+fn matrices(truncated: bool, found: &[Found<'_>]) -> Figure {
+    let how = if truncated { "fractions cut off" } else { "rounded" };
     let caption = format!(
         "What was taken for what in the test digits of fold {FOLD} ({how}): true digits down, read digits across"
     );
     let side = 10.0 * CELL;
     let mut svg = Svg::new(&caption, 24.0 + 3.0 * (side + 34.0));
     let mut data = vec![record(&[&"model", &"true", &"read", &"count"])];
-    for (k, (_, label, counts)) in found.iter().enumerate() {
+    for (k, of) in found.iter().enumerate() {
+        let (label, counts) = (&of.label, of.counts(truncated));
         let (left, top) = (34.0 + (k % 3) as f64 * (side + 34.0), 44.0 + (k / 3) as f64 * (side + 66.0));
         svg.bold(left, top - 24.0, label);
         for (truth, row) in counts.iter().enumerate() {
