@@ -54,6 +54,8 @@ pub mod recipe;
 mod recurrent;
 pub mod rng;
 mod sampler;
+#[cfg(feature = "second-order")]
+pub mod second_order;
 pub mod task;
 pub mod train;
 
