@@ -146,6 +146,11 @@ impl<'a, R: Real> LevenbergMarquardt<'a, R> {
         self.squares / (self.batch.at.rows * self.network.shape().outputs) as f64 / self.scale
     }
 
+    /// The sum of squares that is minimised: residuals and pulls.
+    pub fn cost(&self) -> f64 {
+        self.cost
+    }
+
     /// The mean square of the targets.
     pub fn scale(&self) -> f64 {
         self.scale
