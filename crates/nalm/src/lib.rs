@@ -80,7 +80,7 @@ pub use real::Real;
 pub use recipe::{Recipe, Reinit};
 pub use recurrent::Recurrent;
 pub use rng::{Rng, Stream};
-pub use task::{Arithmetic, Augmented, Normalised, SingleModule, Task, Thresholds};
+pub use task::{Arithmetic, Augmented, Factors, Noisy, Normalised, SingleModule, Task, Thresholds};
 pub use train::{Observer, train};
 
 /// The version of the numerics: results of the same configuration may differ between versions, never within one.

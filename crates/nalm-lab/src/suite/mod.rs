@@ -7,6 +7,8 @@ pub(crate) use claim::{Claim, Expectation};
 
 use crate::figure::Kind;
 use crate::runspec::{OPTION_NAMES, RunSpec, Settings, check_module, label, published_test_range};
+use crate::schedule;
+use crate::variation::Axis;
 use anyhow::{Context, Result, anyhow, ensure};
 use nalm::task;
 use std::ops::Range;
@@ -41,6 +43,8 @@ pub(crate) struct Section {
     pub(crate) ranges: Vec<String>,
     /// Starting weights along each side of the unit square, where runs differ by these and not by seed.
     pub(crate) grid: Option<usize>,
+    /// What takes the place of the ranges, where something else is varied.
+    pub(crate) axis: Option<&'static str>,
 }
 
 /// The runs of one model on one range: those that differ by seed only.
@@ -88,6 +92,10 @@ const BUILT_IN: &[(&str, &str)] = &built_in![
     "gradient-noise",
     "arithmetic",
     "small-ranges",
+    "arithmetic-all-ranges",
+    "second-order-limits",
+    "second-order-ablation",
+    "second-order-single-module",
     "noise-sweep",
     "stochastic-methods",
     "batch-noise-bound",
@@ -164,6 +172,8 @@ fn check(name: &str, path: &Path, text: &str, overrides: &Overrides) -> Result<E
             models: None,
             grid: None,
             curve: false,
+            axis: None,
+            problem: None,
             preset: Default::default(),
         };
         checker.section(&written, &only, &mut experiment)?;
@@ -254,12 +264,24 @@ impl Checker<'_> {
             Some(names) => names.iter().map(|name| self.model(&written.model, name)).collect::<Result<_>>()?,
         };
         ensure!(!taking_part.is_empty(), "{file} has no [[model]]");
+        let axis = section.axis.as_ref().map(|name| Axis::named(name.get_ref()).with_context(|| self.at(name)));
+        let axis = axis.transpose()?;
+        let values: Vec<Option<f64>> = match axis {
+            None => vec![None],
+            Some(_) => {
+                let values = amount.values.as_ref().with_context(|| format!("{} values", what()))?;
+                values.iter().copied().map(Some).collect()
+            }
+        };
+        let places: Vec<(String, Option<f64>)> =
+            ranges.iter().flat_map(|range| values.iter().map(move |value| (range.clone(), *value))).collect();
         let place = into.sections.len();
         for index in taking_part {
             let model = &written.model[index];
             check_module(model.module.get_ref()).with_context(|| self.at(&model.module))?;
-            for range in &ranges {
-                let first = RunSpec {
+            let scheduled = self.schedule(written, model)?;
+            for (range, value) in &places {
+                let mut first = RunSpec {
                     task: task.name.into(),
                     operation: operation.map_or("mul", |operation| operation.get_ref()).into(),
                     inputs: section.inputs.or(written.inputs).unwrap_or(task.inputs),
@@ -271,8 +293,19 @@ impl Checker<'_> {
                     stream: stream.clone(),
                     steps: self.overrides.steps.or(model.steps.get(&self.preset).copied()).unwrap_or(steps),
                     curve: section.curve.then_some(true),
+                    schedule: scheduled.clone(),
+                    problem: section.problem.clone(),
                     numerics: nalm::NUMERICS,
                 };
+                if let (Some(axis), Some(value)) = (axis, value) {
+                    axis.put(&mut first, *value).with_context(|| format!("{file}, section {}", section.name))?;
+                }
+                first.fit_steps()?;
+                // What can be wrong with a value shows when one of its runs is made ready.
+                if value.is_some() {
+                    first.build().with_context(|| format!("{file}, section {}", section.name))?;
+                }
+                let label = label_of(range, *value, ranges.len());
                 let start = into.runs.len();
                 match section.grid {
                     None => into.runs.extend((0..seeds).map(|seed| RunSpec { seed, ..first.clone() })),
@@ -282,15 +315,31 @@ impl Checker<'_> {
                     })),
                 }
                 let runs = start..into.runs.len();
-                into.groups.push(Group { section: place, model: index, range: range.clone(), runs });
+                into.groups.push(Group { section: place, model: index, range: label, runs });
             }
             // Everything that can be wrong with a model shows when one of its runs is made ready.
             if let Some(last) = into.runs.last() {
                 last.build().with_context(|| self.at(&model.module))?;
             }
         }
-        into.sections.push(Section { name: section.name.clone(), ranges, grid: section.grid });
+        let labels = places.iter().map(|(range, value)| label_of(range, *value, ranges.len())).collect();
+        let axis = axis.map(|axis| axis.label);
+        into.sections.push(Section { name: section.name.clone(), ranges: labels, grid: section.grid, axis });
         Ok(())
+    }
+
+    /// A model's schedule, written out, and its steps.
+    fn schedule(&self, written: &Written, model: &Model) -> Result<Option<schedule::Written>> {
+        let Some(name) = &model.schedule else { return Ok(None) };
+        let own = written.schedule.get(name.get_ref()).cloned();
+        let known: Vec<&str> = written.schedule.keys().map(String::as_str).collect();
+        let named = || match schedule::Written::named(name.get_ref()) {
+            Err(_) if !known.is_empty() => Err(nalm::Error::unknown("schedule", name.get_ref(), &known)),
+            found => found,
+        };
+        let found = own.map_or_else(named, Ok).with_context(|| self.at(name))?;
+        let read = found.read().with_context(|| format!("{}, schedule {}", self.file, name.get_ref()))?;
+        Ok(Some(schedule::Written::of(&read)))
     }
 
     fn ranges(&self, amount: &Amount) -> Result<Vec<String>> {
@@ -300,6 +349,15 @@ impl Checker<'_> {
             published_test_range(range.get_ref()).with_context(|| self.at(range))?;
         }
         Ok(ranges.iter().map(|range| range.get_ref().clone()).collect())
+    }
+}
+
+/// How a place on a section's axis is called: by its value, by its range, or by both.
+fn label_of(range: &str, value: Option<f64>, ranges: usize) -> String {
+    match value {
+        None => range.into(),
+        Some(value) if ranges == 1 => value.to_string(),
+        Some(value) => format!("{value} on {range}"),
     }
 }
 

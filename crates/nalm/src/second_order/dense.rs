@@ -6,7 +6,7 @@
 
 use crate::lane::{self, Kernel, LANES, Lane, Path};
 
-/// Rows that a kernel call works through; a panel of a factorisation, too.
+/// Rows of a panel of the factorisation.
 pub(super) const PANEL: usize = LANES;
 
 /// A symmetric matrix.
@@ -50,9 +50,7 @@ impl Symmetric {
 
     /// Adds Pᵀ P, where `rows` are the rows of P, each as long as one of the matrix.
     pub(super) fn add_squares(&mut self, rows: &[Lane<f64>], path: Path) {
-        for panel in rows.chunks(PANEL * self.lanes) {
-            lane::run(path, RankUpdate { rows: panel, from: 0, sign: 1.0, lanes: self.lanes, cells: &mut self.cells });
-        }
+        lane::run(path, RankUpdate { rows, from: 0, sign: 1.0, lanes: self.lanes, cells: &mut self.cells });
     }
 
     /// Cholesky's factor U with Uᵀ U = M, in place of M. False, with the contents spoilt, if M is not safely positive definite.

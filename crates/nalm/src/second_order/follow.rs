@@ -34,7 +34,7 @@ pub fn follow<R: Real>(
     observer: &mut (impl Observer<R> + ?Sized),
 ) -> Result<Outcome<R>, Error> {
     schedule.check()?;
-    let total = schedule.steps(config.batch).saturating_mul(u64::from(schedule.attempts));
+    let total = schedule.steps(config.batch, network.param_len()).saturating_mul(u64::from(schedule.attempts));
     let base = Config { steps: total, start: None, ..config.clone() };
     base.check(network, task)?;
     base.stream.check(seed)?;
@@ -125,10 +125,12 @@ impl<'a, R: Real, O: Observer<R> + ?Sized> Way<'a, R, O> {
 
     fn lm<S: Real>(&mut self, network: &Network<S>, phase: &Lm, goal: f64) -> Result<ControlFlow<Status>, Error> {
         let shape = network.shape();
-        let mut drawn = Batch::zeros(shape.inputs, shape.outputs, Layout::on(self.held.batch.at.path, phase.samples)?);
+        let params = network.param_len();
+        let at = Layout::on(self.held.batch.at.path, phase.samples_of(params))?;
+        let mut drawn = Batch::zeros(shape.inputs, shape.outputs, at);
         self.run.samples.train(&mut drawn);
-        let params = self.run.params.iter().map(|&p| S::of(p.to_f64())).collect();
-        let mut fit = LevenbergMarquardt::new(network, convert(&drawn), params, phase.settings)?;
+        let start = self.run.params.iter().map(|&p| S::of(p.to_f64())).collect();
+        let mut fit = LevenbergMarquardt::new(network, convert(&drawn), start, phase.settings)?;
         let mut rounded = fit.params().to_vec();
         let mut scratch = Vec::with_capacity(rounded.len());
         let mut before = f64::INFINITY;
@@ -138,7 +140,7 @@ impl<'a, R: Real, O: Observer<R> + ?Sized> Way<'a, R, O> {
                 return Ok(ControlFlow::Break(Status::Cancelled { step }));
             }
             let taken = fit.iterate();
-            self.step += phase.steps_each(self.batch);
+            self.step += phase.steps_each(self.batch, params);
             if taken == Step::Accepted {
                 self.run.params.iter_mut().zip(fit.params()).for_each(|(p, w)| *p = R::of(w.to_f64()));
                 if phase.discretise {

@@ -107,10 +107,12 @@ impl<'a, R: Real> LevenbergMarquardt<'a, R> {
             }
         }
         let gram = Symmetric::zeros(n);
+        // A large matrix is not worth touching for every sixteen samples; a small one stays in the cache, and so should they.
+        let blocks = if gram.lanes() > 32 { 4 } else { 1 };
         let pulled = if settings.pull > 0.0 { super::discretise::products(network) } else { Vec::new() };
         let mut fit = Self {
             jacobian: Jacobian::new(network, batch.at)?,
-            rows: vec![Lane::ZERO; PANEL * gram.lanes() * network.shape().outputs],
+            rows: vec![Lane::ZERO; blocks * PANEL * gram.lanes() * network.shape().outputs],
             factor: gram.clone(),
             gram,
             slope: vec![0.0; n],
@@ -198,8 +200,10 @@ impl<'a, R: Real> LevenbergMarquardt<'a, R> {
         let lanes = gram.lanes();
         gram.clear();
         slope.fill(0.0);
+        let most = rows.len() / lanes;
+        let each_block = PANEL * network.shape().outputs;
+        let mut filled = 0;
         for block in 0..batch.at.lanes() {
-            let mut filled = 0;
             jacobian.block(network, params, batch, block, |residual, gradient| {
                 let row = lane::flat_mut(&mut rows[filled * lanes..][..lanes]);
                 for ((row, slope), g) in row.iter_mut().zip(slope.iter_mut()).zip(gradient) {
@@ -208,7 +212,10 @@ impl<'a, R: Real> LevenbergMarquardt<'a, R> {
                 }
                 filled += 1;
             });
-            gram.add_squares(&rows[..filled * lanes], batch.at.path);
+            if filled + each_block > most || block + 1 == batch.at.lanes() {
+                gram.add_squares(&rows[..filled * lanes], batch.at.path);
+                filled = 0;
+            }
         }
         for &k in &self.pulled {
             let w = params[k].to_f64();

@@ -39,15 +39,15 @@ pub struct Adam {
     pub loss: Loss,
     /// Whether stochastic modules are noisy.
     pub noise: bool,
-    /// Whether the modules' penalties count. Their ramps start with the phase.
-    pub penalty: bool,
+    /// The steps of the phase between which the modules' penalties grow to their full strength; none for no penalty.
+    pub ramp: Option<(u64, u64)>,
     /// Whether parameters are moved into their boxes after every step.
     pub clamp: bool,
 }
 
 impl Default for Adam {
     fn default() -> Self {
-        Self { steps: 20_000, batch: 128, learning_rate: 1e-3, loss: Loss::Mse, noise: true, penalty: false, clamp: true }
+        Self { steps: 20_000, batch: 128, learning_rate: 1e-3, loss: Loss::Mse, noise: true, ramp: None, clamp: true }
     }
 }
 
@@ -56,8 +56,10 @@ impl Default for Adam {
 pub struct Lm {
     /// Solutions of the normal equations, at most.
     pub iterations: u64,
-    /// Samples, drawn once.
+    /// Samples, drawn once: at least this many.
     pub samples: usize,
+    /// And at least this many for each parameter.
+    pub per_parameter: f64,
     /// Pull, box and damping.
     pub settings: Settings,
     /// Whether the weights are rounded once the rounded ones pass the held-out data, or at the end if they are better there.
@@ -68,7 +70,7 @@ pub struct Lm {
 
 impl Default for Lm {
     fn default() -> Self {
-        Self { iterations: 600, samples: 1_024, settings: Settings::default(), discretise: true, double: true }
+        Self { iterations: 600, samples: 1_024, per_parameter: 5.0, settings: Settings::default(), discretise: true, double: true }
     }
 }
 
@@ -97,16 +99,11 @@ pub fn list() -> Vec<ScheduleSpec> {
             schedule: TrainingSchedule::default(),
         },
         ScheduleSpec {
-            name: "first-order",
-            summary: "the warm-up of second-order alone, as long as 1,200 iterations are on the samples they see",
-            schedule: of(vec![Phase::Adam(Adam { steps: 29_600, ..adam })]),
-        },
-        ScheduleSpec {
             name: "pearson-then-mse",
-            summary: "Adam on Pearson's correlation, then on the mean squared error with the published penalty",
+            summary: "Adam on Pearson's correlation, then on the mean squared error with the modules' penalty",
             schedule: of(vec![
-                Phase::Adam(Adam { steps: 50_000, loss: Loss::Pearson, ..adam }),
-                Phase::Adam(Adam { steps: 150_000, penalty: true, ..adam }),
+                Phase::Adam(Adam { steps: 20_000, loss: Loss::Pearson, ..adam }),
+                Phase::Adam(Adam { steps: 80_000, ramp: Some((20_000, 40_000)), ..adam }),
             ]),
         },
     ]
@@ -135,16 +132,21 @@ impl TrainingSchedule {
         self.phases.iter().try_for_each(Phase::check)
     }
 
-    /// Steps of one attempt, if no phase ends before its time; see [`Phase::steps`].
-    pub fn steps(&self, batch: usize) -> u64 {
-        self.phases.iter().map(|phase| phase.steps(batch)).fold(0, u64::saturating_add)
+    /// Steps of one attempt with a network of `params` parameters, if no phase ends before its time. They are counted in batches of
+    /// `batch` samples looked at: an iteration that goes through 1,024 samples is eight steps of 128.
+    pub fn steps(&self, batch: usize, params: usize) -> u64 {
+        let of = |phase: &Phase| match phase {
+            Phase::Adam(adam) => adam.steps,
+            Phase::Lm(lm) => lm.iterations.saturating_mul(lm.steps_each(batch, params)),
+        };
+        self.phases.iter().map(of).fold(0, u64::saturating_add)
     }
 
     /// Different samples that one attempt trains on.
-    pub fn samples(&self) -> u64 {
+    pub fn samples(&self, params: usize) -> u64 {
         let of = |phase: &Phase| match phase {
             Phase::Adam(adam) => adam.steps.saturating_mul(adam.batch as u64),
-            Phase::Lm(lm) => lm.samples as u64,
+            Phase::Lm(lm) => lm.samples_of(params) as u64,
         };
         self.phases.iter().map(of).fold(0, u64::saturating_add)
     }
@@ -157,30 +159,31 @@ impl Phase {
             Phase::Adam(adam) => {
                 Error::check(adam.steps > 0, "steps of a phase", 0.0, "at least 1; leave the phase out otherwise")?;
                 Error::check(adam.batch > 0, "batch size", 0.0, "at least 1")?;
+                if let Some((start, end)) = adam.ramp {
+                    Error::check(end > start, "end of the penalty ramp", end as f64, "later than its start")?;
+                }
                 Optimiser::adam(adam.learning_rate).check()
             }
             Phase::Lm(lm) => {
                 Error::check(lm.iterations > 0, "iterations of a phase", 0.0, "at least 1; leave it out otherwise")?;
                 Error::check(lm.samples > 0, "samples of a phase", 0.0, "at least 1")?;
+                let per = lm.per_parameter;
+                Error::check(per >= 0.0 && per < 1e6, "samples for each parameter", per, "at least 0 and below a million")?;
                 lm.settings.check()
             }
-        }
-    }
-
-    /// How long it takes at most, counted in batches of `batch` samples looked at: an iteration that goes through 1,024 samples is eight
-    /// steps of 128.
-    pub fn steps(&self, batch: usize) -> u64 {
-        match self {
-            Phase::Adam(adam) => adam.steps,
-            Phase::Lm(lm) => lm.iterations.saturating_mul(lm.steps_each(batch)),
         }
     }
 }
 
 impl Lm {
+    /// Samples of a network with `params` parameters.
+    pub fn samples_of(&self, params: usize) -> usize {
+        self.samples.max((self.per_parameter * params as f64).ceil() as usize)
+    }
+
     /// What one iteration counts.
-    pub(super) fn steps_each(&self, batch: usize) -> u64 {
-        self.samples.div_ceil(batch.max(1)) as u64
+    pub(super) fn steps_each(&self, batch: usize, params: usize) -> u64 {
+        self.samples_of(params).div_ceil(batch.max(1)) as u64
     }
 }
 
@@ -194,8 +197,9 @@ impl Adam {
             clamp: self.clamp,
             ..base.clone()
         };
-        if !self.penalty {
-            config.penalties.fill(Penalty::NONE);
+        match self.ramp {
+            Some((start, end)) => config = config.ramp(start, end),
+            None => config.penalties.fill(Penalty::NONE),
         }
         config
     }
