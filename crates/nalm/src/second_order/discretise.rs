@@ -24,7 +24,8 @@ fn grid<R: Real>(network: &Network<R>, layer: usize, index: usize) -> Grid {
 
 /// The whole number between `low` and 1 that is nearest to a weight.
 pub(super) fn nearest(w: f64, low: f64) -> f64 {
-    w.round().clamp(low, 1.0)
+    // Adding 0 turns -0 into 0.
+    w.round().clamp(low, 1.0) + 0.0
 }
 
 /// Places in the flat vector of all weights that select factors.
