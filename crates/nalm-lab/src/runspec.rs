@@ -346,7 +346,7 @@ pub(crate) mod tests {
         ];
         assert!(others.iter().all(|other| other.id() != a.id()));
         // What rows were kept under before schedules and variations existed.
-        assert_eq!(a.id(), "PLACEHOLDER");
+        assert_eq!(a.id(), "8898e1f3a646730af4bd88e8710b8f9c");
         let scheduled = |name| RunSpec { schedule: schedule::Written::named(name).ok(), ..a.clone() };
         let names = nalm::second_order::schedule::list();
         let mut ids: Vec<String> = names.iter().map(|spec| scheduled(spec.name).id()).chain([a.id()]).collect();

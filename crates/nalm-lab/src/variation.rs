@@ -81,11 +81,7 @@ const AXES: [Axis; 9] = [
         label: "Sums of the network",
         put: |run, v| whole(v).and_then(|n| set(run, |p| p.sums = Some(n))),
     },
-    Axis {
-        name: "factors",
-        label: "Factors",
-        put: |run, v| whole(v).and_then(|n| set(run, |p| p.factors = Some(n))),
-    },
+    Axis { name: "factors", label: "Factors", put: |run, v| whole(v).and_then(|n| set(run, |p| p.factors = Some(n))) },
     Axis {
         name: "differences",
         label: "Share of a sum that is subtracted",

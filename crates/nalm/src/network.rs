@@ -206,6 +206,12 @@ impl<R: Real> Workspace<R> {
         &self.outputs[self.outputs.len() - 1]
     }
 
+    /// Takes over the tapes of another workspace of the same network and layout. Some modules use theirs up in a backward pass.
+    #[cfg(feature = "second-order")]
+    pub(crate) fn copy_tapes(&mut self, other: &Self) {
+        self.tapes.iter_mut().zip(&other.tapes).for_each(|(own, other)| own.copy_from_slice(other));
+    }
+
     /// The gradient with respect to the outputs, to be written before a backward pass.
     pub fn output_slope(&mut self) -> &mut [Lane<R>] {
         let last = self.slopes.len() - 1;

@@ -87,7 +87,12 @@ fn section_figure(title: &str, experiment: &Experiment, section: &Section, cells
         svg.text(LEFT + (k as f64 + 0.5) * slot, floor + 17.0 + down, Anchor::Middle, range);
     }
     let below = floor + if crowded { 14.0 } else { 0.0 };
-    svg.text(LEFT + (WIDTH - LEFT - RIGHT) / 2.0, below + 35.0, Anchor::Middle, section.axis.unwrap_or("Training range"));
+    svg.text(
+        LEFT + (WIDTH - LEFT - RIGHT) / 2.0,
+        below + 35.0,
+        Anchor::Middle,
+        section.axis.unwrap_or("Training range"),
+    );
     let names: Vec<(usize, &str)> = models.iter().map(|&m| (m, experiment.models[m].as_str())).collect();
     let end = svg.legend(&names, LEFT, below + 60.0);
     svg.finish(end + 12.0)

@@ -78,13 +78,16 @@ pub(super) fn draw() -> Option<Figure> {
     for (k, (range, all)) in spectra.iter().enumerate() {
         let colour = super::svg::colour(k);
         let place = |i: usize| (i + 1) as f64;
-        let values: Vec<(f64, f64)> = all.iter().enumerate().map(|(i, d)| (x.at(place(i)), y.at(d.value.max(FLOOR)))).collect();
+        let values: Vec<(f64, f64)> =
+            all.iter().enumerate().map(|(i, d)| (x.at(place(i)), y.at(d.value.max(FLOOR)))).collect();
         svg.polyline(&values, colour, 1.5);
         // Averaged over a few neighbours: single directions mix by chance.
         let shares: Vec<(f64, f64)> = all
             .windows(9)
             .enumerate()
-            .map(|(i, few)| (x2.at(place(i + 4)), y2.at(few.iter().map(|d| d.exchange).sum::<f64>() / few.len() as f64)))
+            .map(|(i, few)| {
+                (x2.at(place(i + 4)), y2.at(few.iter().map(|d| d.exchange).sum::<f64>() / few.len() as f64))
+            })
             .collect();
         svg.polyline(&shares, colour, 1.5);
         for at in [0, all.len() / 4, all.len() / 2, 3 * all.len() / 4] {

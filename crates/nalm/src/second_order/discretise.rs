@@ -51,7 +51,8 @@ pub fn discretise<R: Real>(network: &Network<R>, params: &mut [R], scratch: &mut
     for (k, layer) in layers.iter().enumerate() {
         let own = &mut params[start..start + layer.param_len()];
         start += own.len();
-        let feeds_product = layers.get(k + 1).is_some_and(|next| next.param_len() > 0 && grid(network, k + 1, 0) == Grid::Product);
+        let feeds_product =
+            layers.get(k + 1).is_some_and(|next| next.param_len() > 0 && grid(network, k + 1, 0) == Grid::Product);
         let rows = layer.shape().outputs;
         if feeds_product && own.len() == layer.shape().weights() && grid(network, k, 0) == Grid::Sum {
             for row in own.chunks_exact_mut(own.len() / rows) {

@@ -13,6 +13,8 @@ use crate::{Error, Real};
 #[derive(Debug)]
 pub struct Jacobian<R: Real> {
     work: Workspace<R>,
+    /// What a forward pass left, before any backward pass used it.
+    left: Workspace<R>,
     x: Vec<Lane<R>>,
     row: Vec<R>,
 }
@@ -23,6 +25,7 @@ impl<R: Real> Jacobian<R> {
         let block = Layout::on(at.path, LANES)?;
         Ok(Self {
             work: network.workspace(block),
+            left: network.workspace(block),
             x: vec![Lane::ZERO; network.shape().inputs],
             row: vec![R::ZERO; network.param_len()],
         })
@@ -42,12 +45,14 @@ impl<R: Real> Jacobian<R> {
             *x = feature[block];
         }
         network.forward(params, &self.x, &mut self.work, Pass::Calm);
+        self.left.copy_tapes(&self.work);
         for row in 0..batch.at.rows_in(block) {
             for (output, t) in batch.t.chunks_exact(lanes).enumerate() {
                 let residual = self.work.output()[output][row].to_f64() - t[block][row].to_f64();
                 self.work.output_slope().fill(Lane::ZERO);
                 self.work.output_slope()[output][row] = R::ONE;
                 self.row.fill(R::ZERO);
+                self.work.copy_tapes(&self.left);
                 network.backward(params, &self.x, &mut self.work, None, &mut self.row);
                 each(residual, &self.row);
             }

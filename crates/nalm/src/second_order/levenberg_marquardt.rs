@@ -88,12 +88,7 @@ pub struct LevenbergMarquardt<'a, R: Real> {
 
 impl<'a, R: Real> LevenbergMarquardt<'a, R> {
     /// Starts a fit of `network` to `batch` at `params`.
-    pub fn new(
-        network: &'a Network<R>,
-        batch: Batch<R>,
-        params: Vec<R>,
-        settings: Settings,
-    ) -> Result<Self, Error> {
+    pub fn new(network: &'a Network<R>, batch: Batch<R>, params: Vec<R>, settings: Settings) -> Result<Self, Error> {
         settings.check()?;
         let n = network.param_len();
         Error::check(n > 0, "number of parameters to fit", n as f64, "at least 1")?;

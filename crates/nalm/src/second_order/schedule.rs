@@ -70,7 +70,14 @@ pub struct Lm {
 
 impl Default for Lm {
     fn default() -> Self {
-        Self { iterations: 600, samples: 1_024, per_parameter: 5.0, settings: Settings::default(), discretise: true, double: true }
+        Self {
+            iterations: 600,
+            samples: 1_024,
+            per_parameter: 5.0,
+            settings: Settings::default(),
+            discretise: true,
+            double: true,
+        }
     }
 }
 
@@ -168,7 +175,12 @@ impl Phase {
                 Error::check(lm.iterations > 0, "iterations of a phase", 0.0, "at least 1; leave it out otherwise")?;
                 Error::check(lm.samples > 0, "samples of a phase", 0.0, "at least 1")?;
                 let per = lm.per_parameter;
-                Error::check(per >= 0.0 && per < 1e6, "samples for each parameter", per, "at least 0 and below a million")?;
+                Error::check(
+                    per >= 0.0 && per < 1e6,
+                    "samples for each parameter",
+                    per,
+                    "at least 0 and below a million",
+                )?;
                 lm.settings.check()
             }
         }

@@ -238,7 +238,9 @@ mod tests {
     fn what_does_not_fit_is_named() {
         let (train, test) = ranges();
         let make = |inputs, factors, subset, differences| {
-            Factors::new(inputs, factors, subset, 0.0, differences, train.clone(), test.clone()).unwrap_err().to_string()
+            Factors::new(inputs, factors, subset, 0.0, differences, train.clone(), test.clone())
+                .unwrap_err()
+                .to_string()
         };
         assert!(make(10, 3, 0.5, 0.0).contains("got 10, but 15 is needed"));
         assert!(make(10, 2, 0.01, 0.0).contains("size of a subset is 0"));
