@@ -156,14 +156,14 @@ impl<R: Real> Network<R> {
 
     /// The same stack over `f64`.
     pub fn widen(&self) -> Result<Network<f64>, Error> {
-        let layer = |layer: &Box<dyn Dispatch<R>>| {
+        let wide = |layer: &dyn Dispatch<R>| {
             layer.widen().ok_or_else(|| Error::Unsupported {
                 what: format!("the module {} over f64", layer.name()),
                 when: "before it says how".into(),
                 instead: "define Module::widen for it".into(),
             })
         };
-        Network::new(self.layers.iter().map(layer).collect::<Result<_, _>>()?)
+        Network::new(self.layers.iter().map(|layer| wide(&**layer)).collect::<Result<_, _>>()?)
     }
 
     /// Evaluates row-major inputs and returns row-major outputs.

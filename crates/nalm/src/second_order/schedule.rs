@@ -176,7 +176,7 @@ impl Phase {
                 Error::check(lm.samples > 0, "samples of a phase", 0.0, "at least 1")?;
                 let per = lm.per_parameter;
                 Error::check(
-                    per >= 0.0 && per < 1e6,
+                    (0.0..1e6).contains(&per),
                     "samples for each parameter",
                     per,
                     "at least 0 and below a million",
