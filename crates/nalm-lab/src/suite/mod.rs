@@ -433,6 +433,40 @@ mod tests {
     }
 
     #[test]
+    fn mistakes_in_schedules_and_axes_are_named() {
+        let ranges = include_str!("../../../../experiments/arithmetic-all-ranges.toml");
+        let limits = include_str!("../../../../experiments/second-order-limits.toml");
+        for (good, from, to, hints) in [
+            (ranges, "schedule = \"equal-time\"", "schedule = \"equal-tim\"", ["line", "did you mean 'equal-time'"]),
+            (ranges, "steps = 24800, ramp", "steps = 0, ramp", ["schedule equal-samples", "steps of a phase is 0"]),
+            (ranges, "optimiser = \"adam\"", "optimiser = \"adamm\"", ["phase 1", "did you mean 'adam'"]),
+            (limits, "axis = \"overlap\"", "axis = \"overlapp\"", ["line", "did you mean 'overlap'"]),
+            (limits, "values = [20]", "values = [2.5]", ["section inputs", "a whole number"]),
+            (limits, "values = [0.25]", "values = [1.25]", ["section subset ratio", "subset ratio is 1.25"]),
+            (limits, "values = [0.05]", "", ["smoke", "no values"]),
+        ] {
+            assert!(good.contains(from), "{from}");
+            let error = check("bad", Path::new("bad.toml"), &good.replacen(from, to, 1), &Overrides::preset("smoke"));
+            let message = format!("{:#}", error.unwrap_err());
+            assert!(hints.iter().all(|hint| message.contains(hint)), "{message}");
+        }
+    }
+
+    #[test]
+    fn an_axis_takes_the_place_of_the_ranges() {
+        let experiment = load("second-order-limits", &Overrides::preset("paper")).unwrap();
+        let place = experiment.sections.iter().position(|section| section.name == "label noise").unwrap();
+        let section = &experiment.sections[place];
+        assert_eq!(section.axis, Some("Relative deviation of the labels"));
+        assert_eq!(section.ranges.len(), 12);
+        for group in experiment.groups.iter().filter(|group| group.section == place) {
+            let run = &experiment.runs[group.runs.start];
+            let noise = run.problem.as_ref().and_then(|problem| problem.label_noise).unwrap();
+            assert_eq!(group.range, format!("{noise} on {}", run.range));
+        }
+    }
+
+    #[test]
     fn options_can_be_set_for_every_model() {
         let set = |key: &str, value: toml::Value| Overrides { set: vec![(key.into(), value)], ..Overrides::default() };
         let experiment = load("single-module", &set("learning_rate", 0.01.into())).unwrap();
