@@ -15,7 +15,7 @@ pub(crate) struct Cli {
 pub(crate) enum Verb {
     /// NMU and sNMU side by side on U[-2,-1), in a second.
     Demo(Demo),
-    /// Modules, noises, denoisers, tasks, ranges or experiments.
+    /// Modules, noises, denoisers, tasks, ranges, experiments or schedules.
     List(List),
     /// One run: errors as it goes, weights at the end.
     Train(Box<Train>),
@@ -75,12 +75,13 @@ pub(crate) enum Listing {
     Tasks,
     Ranges,
     Experiments,
+    Schedules,
 }
 
 /// Train one network on one task.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  nalm train --module snmu --range 'U[-2,-1)' --seed 3\n  nalm train --task arithmetic --module snmu --range 'U[-2,2)' --steps 20000\n  nalm train --module real-npu --operation div --range 'U[1,2)' --test-range 'U[2,6)' --json"
+    after_help = "Examples:\n  nalm train --module snmu --range 'U[-2,-1)' --seed 3\n  nalm train --task arithmetic --module snmu --range 'U[-2,2)' --steps 20000\n  nalm train --task arithmetic --module snmu --range 'U[1.1,1.2)' --schedule second-order\n  nalm train --module real-npu --operation div --range 'U[1,2)' --test-range 'U[2,6)' --json"
 )]
 pub(crate) struct Train {
     /// The unit; in the arithmetic task, the one behind a NAU.
@@ -125,6 +126,9 @@ pub(crate) struct Train {
     /// Variance of the gradient noise at step 0.
     #[arg(long)]
     pub(crate) gradient_noise: Option<f64>,
+    /// Train in phases: a schedule from nalm list schedules, such as second-order; steps are then the schedule's.
+    #[arg(long, conflicts_with = "steps")]
+    pub(crate) schedule: Option<String>,
     /// Print the outcome as JSON.
     #[arg(long)]
     pub(crate) json: bool,

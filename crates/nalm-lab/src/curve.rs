@@ -30,6 +30,9 @@ pub(crate) struct Recorder {
     curve: Curve,
     next_error: u64,
     next_weights: u64,
+    /// The last errors of a run whose last phase is short, and short is what it is about.
+    last: Option<Point>,
+    whole: bool,
 }
 
 /// About fifty a decade from the hundredth step on.
@@ -38,10 +41,16 @@ fn after(step: u64) -> u64 {
 }
 
 impl Recorder {
+    /// Follows a run that is trained in phases: to its end, however soon after the last point that is.
+    pub(crate) fn to_the_end() -> Self {
+        Self { whole: true, ..Self::default() }
+    }
+
     /// The curve, with the weights of the last layer only.
     pub(crate) fn finish(mut self, network: &Network<f32>) -> Curve {
         let layers = network.layers().len();
         let own = network.layers()[layers - 1].param_len();
+        self.curve.errors.extend(self.last.take());
         if own > MOST_WEIGHTS {
             self.curve.weights.clear();
         }
@@ -64,11 +73,15 @@ impl Observer<f32> for Recorder {
         if row.step == 0 {
             self.weights(0, params);
         }
+        let finite = |x: f64| x.is_finite().then_some(x);
+        let [validation, test, sparsity] = [row.validation, row.test, row.sparsity].map(finite);
+        let point = Point { step: row.step, validation, test, sparsity };
         if row.step >= self.next_error {
             self.next_error = after(row.step);
-            let finite = |x: f64| x.is_finite().then_some(x);
-            let [validation, test, sparsity] = [row.validation, row.test, row.sparsity].map(finite);
-            self.curve.errors.push(Point { step: row.step, validation, test, sparsity });
+            self.curve.errors.push(point);
+            self.last = None;
+        } else if self.whole {
+            self.last = Some(point);
         }
         ControlFlow::Continue(())
     }

@@ -13,11 +13,13 @@ mod readme;
 mod report;
 mod row;
 mod runspec;
+mod schedule;
 mod stats;
 mod store;
 mod suite;
 mod summary;
 mod tensors;
+mod variation;
 
 use clap::Parser;
 use cli::{Cli, Verb};

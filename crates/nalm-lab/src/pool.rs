@@ -113,7 +113,10 @@ pub(crate) fn carry_out(
 fn carry_out_one(job: &[&RunSpec], stop: &AtomicBool) -> Vec<Finished> {
     let (longest, shorter) = (job[job.len() - 1], &job[..job.len() - 1]);
     let result = catch_unwind(AssertUnwindSafe(|| {
-        let recorder = (longest.curve == Some(true)).then(Recorder::default);
+        let recorder = (longest.curve == Some(true)).then(|| match longest.schedule {
+            Some(_) => Recorder::to_the_end(),
+            None => Recorder::default(),
+        });
         let mut watch = Watch { stop, recorder, ends: shorter, kept: Vec::new() };
         let (built, outcome) = longest.execute(&mut watch)?;
         let mut finished = Vec::new();

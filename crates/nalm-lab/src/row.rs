@@ -40,6 +40,9 @@ pub(crate) struct Row {
     pub(crate) weights_file: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) curve: Option<Curve>,
+    /// How often a schedule began, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) attempts: Option<u64>,
     pub(crate) version: String,
     /// SHA-256 over the bits of the logged errors and of the final weights.
     pub(crate) result_hash: String,
@@ -69,6 +72,7 @@ impl Row {
             weights: outcome.params.iter().map(|w| w.is_finite().then_some(*w)).collect(),
             weights_file: None,
             curve,
+            attempts: spec.schedule.as_ref().map(|_| outcome.reinitialisations + 1),
             version: env!("CARGO_PKG_VERSION").into(),
             result_hash: result_hash(outcome),
         }
@@ -93,6 +97,7 @@ impl Row {
             weights: Vec::new(),
             weights_file: None,
             curve: None,
+            attempts: None,
             version: env!("CARGO_PKG_VERSION").into(),
         }
     }

@@ -1,7 +1,10 @@
 //! One run, completely described: what it is made of, its identity, and how to carry it out.
 
+use crate::schedule;
+use crate::variation::Variation;
 use anyhow::{Context, Result, bail};
 use nalm::module::{self, Dispatch, Options, Shape};
+use nalm::second_order::follow;
 use nalm::task::{self, PAPER_RANGES, Task};
 use nalm::{
     Augmented, Config, Distribution, GradientNoise, Nau, Network, Normalised, Observer, Optimiser, Outcome, Penalty,
@@ -29,6 +32,12 @@ pub(crate) struct RunSpec {
     /// Whether the row keeps its learning curve.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) curve: Option<bool>,
+    /// How it is trained; absent for Adam and the module's published recipe.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) schedule: Option<schedule::Written>,
+    /// What differs from the task's published problem.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) problem: Option<Variation>,
     pub(crate) numerics: u32,
 }
 
@@ -86,6 +95,9 @@ pub(crate) const OPTION_NAMES: [&str; 14] = [
     "normalise",
     "weights",
 ];
+
+/// Rows in a batch, as published, in which steps are counted.
+const BATCH: usize = 128;
 
 /// Names that stand for a module with an option, as records show them.
 const ALIASES: [&str; 4] = ["snmu-batch", "nmu-grad-noise", "mlp-1", "mlp-100"];
@@ -165,9 +177,15 @@ impl RunSpec {
         let task_spec = task::find::<f32>(&self.task)?;
         let (train_range, test_range) = (self.range.parse::<Distribution>()?, self.test_range.parse::<Distribution>()?);
         let normal = train_range.as_range().cloned();
-        let mut task = remember(&[&self.task, &self.operation, &self.inputs, &self.range, &self.test_range], || {
-            Ok((task_spec.build)(self.operation.parse()?, self.inputs, train_range, test_range)?.into())
+        let problem = self.problem.clone().unwrap_or_default();
+        let sizes = format!("{:?}", Variation { label_noise: None, sums: None, ..problem.clone() });
+        let key: [&dyn std::fmt::Display; 6] =
+            [&self.task, &self.operation, &self.inputs, &self.range, &self.test_range, &sizes];
+        let mut task = remember(&key, || match self.task.as_str() {
+            "arithmetic" => problem.task(self.operation.parse()?, self.inputs, train_range, test_range),
+            _ => Ok((task_spec.build)(self.operation.parse()?, self.inputs, train_range, test_range)?.into()),
         })?;
+        task = problem.with_label_noise(task)?;
         let (settings, network) = (self.settings(), self.network()?);
         let mut config = Config::published(&network).steps(self.steps).stream(self.stream.parse()?);
         if self.task == "arithmetic" {
@@ -239,8 +257,9 @@ impl RunSpec {
         let mut layers: Vec<Box<dyn Dispatch<f32>>> = Vec::new();
         let mut inputs = self.inputs;
         if self.task == "arithmetic" {
-            layers.push(Box::new(Nau::new(inputs, 2)?));
-            inputs = 2;
+            let sums = self.problem.as_ref().map_or(2, Variation::sums);
+            layers.push(Box::new(Nau::new(inputs, sums)?));
+            inputs = sums;
         }
         layers.push((spec.build)(Shape::new(inputs, 1)?, &options)?);
         Ok(Network::new(layers)?)
@@ -254,13 +273,34 @@ impl RunSpec {
         let step = 0.3 + sampled + if module == "mlp" { 0.06 * hidden } else { 0.2 };
         // Both fixed sets together have 156 batches, of which only the forward pass is computed.
         let evaluation = 156.0 * 0.4 * (step - sampled) + 5.0 * self.inputs as f64;
-        1e-6 * (self.steps as f64 * step + (self.steps / 1_000 + 2) as f64 * evaluation)
+        let first_order = |steps: u64| 1e-6 * (steps as f64 * step + (steps / 1_000 + 2) as f64 * evaluation);
+        match &self.schedule {
+            None => first_order(self.steps),
+            Some(schedule) => schedule.phase.iter().fold(0.0, |sum, phase| {
+                let size = self.inputs as f64 * self.problem.as_ref().map_or(2, Variation::sums) as f64 / 200.0;
+                let fit = 2e-6 * phase.samples.unwrap_or(0) as f64 * size * (0.5 + 0.5 * size);
+                // Most fits end early.
+                sum + first_order(phase.steps.unwrap_or(0)) + 0.2 * phase.iterations.unwrap_or(0) as f64 * fit
+            }),
+        }
+    }
+
+    /// The steps of the schedule, where there is one, so that equal runs read alike.
+    pub(crate) fn fit_steps(&mut self) -> Result<()> {
+        if let Some(schedule) = &self.schedule {
+            self.steps = schedule.read()?.steps(BATCH, self.network()?.param_len());
+        }
+        Ok(())
     }
 
     /// Builds and trains.
     pub(crate) fn execute(&self, observer: &mut impl Observer<f32>) -> Result<(Built, Outcome<f32>)> {
         let built = self.build().with_context(|| format!("run {} on {}", self.module, self.range))?;
-        let outcome = train(&built.network, &*built.task, self.seed, &built.config, observer)?;
+        let Built { network, task, config } = &built;
+        let outcome = match &self.schedule {
+            None => train(network, &**task, self.seed, config, observer)?,
+            Some(schedule) => follow(network, &**task, self.seed, config, &schedule.read()?, observer)?,
+        };
         Ok((built, outcome))
     }
 }
@@ -287,6 +327,8 @@ pub(crate) mod tests {
             stream: "fast".into(),
             steps: 1_000,
             curve: None,
+            schedule: None,
+            problem: None,
             numerics: nalm::NUMERICS,
         }
     }
@@ -303,6 +345,14 @@ pub(crate) mod tests {
             RunSpec { options: Settings { learning_rate: Some(1e-3), ..Settings::default() }, ..a.clone() },
         ];
         assert!(others.iter().all(|other| other.id() != a.id()));
+        // What rows were kept under before schedules and variations existed.
+        assert_eq!(a.id(), "8898e1f3a646730af4bd88e8710b8f9c");
+        let scheduled = |name| RunSpec { schedule: schedule::Written::named(name).ok(), ..a.clone() };
+        let names = nalm::second_order::schedule::list();
+        let mut ids: Vec<String> = names.iter().map(|spec| scheduled(spec.name).id()).chain([a.id()]).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), names.len() + 1);
         let again: RunSpec = serde_json::from_str(&serde_json::to_string(&a).unwrap()).unwrap();
         assert_eq!(again.id(), a.id());
     }

@@ -359,6 +359,8 @@ mod tests {
             stream: "fast".into(),
             steps: 50,
             curve: None,
+            schedule: None,
+            problem: None,
             numerics: nalm::NUMERICS,
         };
         let (_, outcome) = spec.execute(&mut ()).unwrap();

@@ -167,3 +167,22 @@ fn completions_and_manual_are_made_from_the_definition() {
     assert!(stdout(&nalm(&["completions", "bash"])).contains("reproduce"));
     assert!(stdout(&nalm(&["man"])).contains(".TH"));
 }
+
+#[test]
+fn a_schedule_solves_what_steps_do_not() {
+    let narrow =
+        ["train", "--task", "arithmetic", "--module", "snmu", "--inputs", "20", "--range", "U[1.1,1.2)", "--json"];
+    let solved = |more: &[&str]| {
+        let row = json(&[&narrow[..], more].concat());
+        (row["solved"]["simulated"].as_bool().unwrap(), row)
+    };
+    let (yes, row) = solved(&["--schedule", "second-order"]);
+    assert!(yes && row["sparsity_error"] == 0.0 && row["attempts"] == 1, "{row}");
+    assert_eq!(row["schedule"]["phase"][1]["optimiser"], "lm");
+    let (yes, row) = solved(&["--steps", "20000"]);
+    assert!(!yes && row.get("schedule").is_none() && row.get("attempts").is_none(), "{row}");
+    fails_with(&["train", "--schedule", "second-ordr"], 1, "did you mean 'second-order'");
+    fails_with(&["train", "--schedule", "second-order", "--steps", "5"], 2, "--steps");
+    let listed = json(&["list", "schedules", "--json"]);
+    assert!(listed.as_array().unwrap().iter().any(|spec| spec["name"] == "pearson-then-mse"), "{listed}");
+}

@@ -54,6 +54,8 @@ pub mod recipe;
 mod recurrent;
 pub mod rng;
 mod sampler;
+#[cfg(feature = "second-order")]
+pub mod second_order;
 pub mod task;
 pub mod train;
 
@@ -78,7 +80,7 @@ pub use real::Real;
 pub use recipe::{Recipe, Reinit};
 pub use recurrent::Recurrent;
 pub use rng::{Rng, Stream};
-pub use task::{Arithmetic, Augmented, Normalised, SingleModule, Task, Thresholds};
+pub use task::{Arithmetic, Augmented, Factors, Noisy, Normalised, SingleModule, Task, Thresholds};
 pub use train::{Observer, train};
 
 /// The version of the numerics: results of the same configuration may differ between versions, never within one.

@@ -159,6 +159,18 @@ impl<R: Real> Network<R> {
         })
     }
 
+    /// The same stack over `f64`.
+    pub fn widen(&self) -> Result<Network<f64>, Error> {
+        let wide = |layer: &dyn Dispatch<R>| {
+            layer.widen().ok_or_else(|| Error::Unsupported {
+                what: format!("the module {} over f64", layer.name()),
+                when: "before it says how".into(),
+                instead: "define Module::widen for it".into(),
+            })
+        };
+        Network::new(self.layers.iter().map(|layer| wide(&**layer)).collect::<Result<_, _>>()?)
+    }
+
     /// Evaluates row-major inputs and returns row-major outputs.
     pub fn predict(&self, p: &[R], rows: &[R]) -> Result<Vec<R>, Error> {
         let Shape { inputs, .. } = self.shape();
@@ -197,6 +209,12 @@ impl<R: Real> Workspace<R> {
     /// The outputs of the last forward pass.
     pub fn output(&self) -> &[Lane<R>] {
         &self.outputs[self.outputs.len() - 1]
+    }
+
+    /// Takes over the tapes of another workspace of the same network and layout. Some modules use theirs up in a backward pass.
+    #[cfg(feature = "second-order")]
+    pub(crate) fn copy_tapes(&mut self, other: &Self) {
+        self.tapes.iter_mut().zip(&other.tapes).for_each(|(own, other)| own.copy_from_slice(other));
     }
 
     /// The gradient with respect to the outputs, to be written before a backward pass.

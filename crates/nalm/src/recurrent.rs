@@ -126,4 +126,8 @@ impl<R: Real> Module<R> for Recurrent<R> {
     fn recipe(&self) -> Recipe {
         self.cell.recipe()
     }
+
+    fn widen(&self) -> Option<Box<dyn Dispatch<f64>>> {
+        Some(Box::new(Recurrent { cell: self.cell.widen()?, steps: self.steps, start: self.start.to_f64() }))
+    }
 }

@@ -70,26 +70,33 @@ pub fn train<R: Real>(
 }
 
 /// A run in progress.
-struct Run<'a, R: Real> {
+pub(crate) struct Run<'a, R: Real> {
     network: &'a Network<R>,
     config: &'a Config,
-    samples: Box<dyn Samples<R>>,
+    pub(crate) samples: Box<dyn Samples<R>>,
     batch: Batch<R>,
     work: Workspace<R>,
     sets: [Batch<R>; 2],
     evaluation: Workspace<R>,
-    params: Vec<R>,
+    pub(crate) params: Vec<R>,
     gradient: Vec<R>,
     shake: Vec<R>,
     optimisation: Optimisation<R>,
-    noise: Rng,
+    pub(crate) noise: Rng,
+    /// Whether modules are trained without their noise.
+    calm: bool,
     history: History,
-    reinits: u64,
-    rows: Vec<Row>,
+    pub(crate) reinits: u64,
+    pub(crate) rows: Vec<Row>,
 }
 
 impl<'a, R: Real> Run<'a, R> {
-    fn new(network: &'a Network<R>, task: &dyn Task<R>, seed: u64, config: &'a Config) -> Result<Self, Error> {
+    pub(crate) fn new(
+        network: &'a Network<R>,
+        task: &dyn Task<R>,
+        seed: u64,
+        config: &'a Config,
+    ) -> Result<Self, Error> {
         let shape = network.shape();
         let at = Layout::on(config.path, config.batch)?;
         let all = Layout::on(config.path, config.evaluation)?;
@@ -123,6 +130,7 @@ impl<'a, R: Real> Run<'a, R> {
             shake: vec![R::ZERO; params.len()],
             optimisation: Optimisation::new(config.optimiser, params.len(), config.path)?,
             noise: init.noise_after(&key),
+            calm: false,
             history: History::with_capacity(rows + 1),
             reinits: 0,
             rows: Vec::with_capacity(rows),
@@ -130,8 +138,22 @@ impl<'a, R: Real> Run<'a, R> {
         })
     }
 
+    /// Goes on with other settings: weights, data and noise stay, the optimiser's memory does not.
+    #[cfg(feature = "second-order")]
+    pub(crate) fn go_on(&mut self, config: &'a Config, calm: bool) -> Result<(), Error> {
+        let (shape, at) = (self.network.shape(), Layout::on(config.path, config.batch)?);
+        if at != self.batch.at {
+            self.batch = Batch::zeros(shape.inputs, shape.outputs, at);
+            self.work = self.network.workspace(at);
+        }
+        self.optimisation = Optimisation::new(config.optimiser, self.params.len(), config.path)?;
+        self.history.clear();
+        (self.config, self.calm) = (config, calm);
+        Ok(())
+    }
+
     /// Logs the errors of the current weights.
-    fn evaluate(&mut self, step: u64) -> Row {
+    pub(crate) fn evaluate(&mut self, step: u64) -> Row {
         let [validation, test] = [0, 1].map(|k| {
             let set = &self.sets[k];
             let y = self.network.forward(&self.params, &set.x, &mut self.evaluation, Pass::Eval);
@@ -144,11 +166,12 @@ impl<'a, R: Real> Run<'a, R> {
     }
 
     /// One update; returns the loss and the penalty before it.
-    fn step(&mut self, step: u64) -> (R, R) {
+    pub(crate) fn step(&mut self, step: u64) -> (R, R) {
         let Self { network, config, batch, work, params, gradient, .. } = self;
         let validation = self.rows.last().map_or(f64::NAN, |row| row.validation);
         self.samples.train(batch);
-        network.forward(params, &batch.x, work, Pass::Train(&mut self.noise));
+        let pass = if self.calm { Pass::Calm } else { Pass::Train(&mut self.noise) };
+        network.forward(params, &batch.x, work, pass);
         let (y, dy) = work.output_and_slope();
         let loss = config.loss.at(step).gradient(y, &batch.t, dy, batch.at);
         gradient.fill(R::ZERO);

@@ -103,3 +103,34 @@ fn stacks_and_training_options_do_not_allocate_either() {
         assert_eq!(allocations(&network, &task, &config.clone().stream(stream)), 0, "{stream}");
     }
 }
+
+/// Iterations of a fit, with a new linearisation or without, and rounding.
+#[cfg(feature = "second-order")]
+#[test]
+fn fits_do_not_allocate_after_their_construction() {
+    use nalm::batch::Batch;
+    use nalm::second_order::{LevenbergMarquardt, Settings, Step, discretise};
+    let layers: Vec<Box<dyn Dispatch<f64>>> =
+        vec![Box::new(Nau::new(20, 2).unwrap()), Box::new(Snmu::new(2, 1).unwrap())];
+    let network = Network::new(layers).unwrap();
+    let range = |text: &str| text.parse::<Range>().unwrap();
+    let task = Arithmetic::new(Operation::Mul, 20, 0.25, 0.5, range("U[1,2)"), range("U[2,6)")).unwrap();
+    let mut batch = Batch::zeros(20, 1, nalm::Layout::new(200).unwrap());
+    Task::<f64>::open(&task, Stream::Fast, 0).unwrap().train(&mut batch);
+    let mut start = vec![0.0; network.param_len()];
+    network.init(&mut start, &mut nalm::Rng::init(Stream::Fast, "fit", 0));
+    let (mut rounded, mut scratch) = (start.clone(), Vec::with_capacity(start.len()));
+    let mut fit = LevenbergMarquardt::new(&network, batch, start, Settings::default()).unwrap();
+    let before = COUNT.with(Cell::get);
+    let mut steps = [0; 2];
+    for _ in 0..60 {
+        match fit.iterate() {
+            Step::Accepted => steps[0] += 1,
+            _ => steps[1] += 1,
+        }
+        rounded.copy_from_slice(fit.params());
+        discretise(&network, &mut rounded, &mut scratch);
+    }
+    assert_eq!(COUNT.with(Cell::get), before);
+    assert!(steps[0] > 5 && steps[1] > 0, "{steps:?}");
+}

@@ -1,6 +1,7 @@
 //! `nalm list`: what there is.
 
 use crate::cli::{List, Listing};
+use crate::schedule;
 use crate::suite::{self, Overrides};
 use anyhow::Result;
 use nalm::denoiser::DENOISERS;
@@ -26,6 +27,13 @@ pub(crate) fn run(arguments: &List) -> Result<()> {
             .map(|name| {
                 let study = suite::load(name, &Overrides::default())?;
                 Ok(json!({"name": name, "title": study.title(), "runs": study.ids().len()}))
+            })
+            .collect::<Result<_>>()?,
+        Listing::Schedules => nalm::second_order::schedule::list()
+            .iter()
+            .map(|spec| {
+                let phases = serde_json::to_value(schedule::Written::of(&spec.schedule))?;
+                Ok(json!({"name": spec.name, "summary": spec.summary, "phases": phases["phase"]}))
             })
             .collect::<Result<_>>()?,
         Listing::Ranges => {

@@ -4,6 +4,7 @@ use crate::cli::Train;
 use crate::formula;
 use crate::row::Row;
 use crate::runspec::{Built, RunSpec, Settings, published_test_range};
+use crate::schedule;
 use anyhow::{Context, Result};
 use nalm::{Observer, Outcome, Status};
 use std::io::{IsTerminal, Write};
@@ -29,6 +30,9 @@ pub(crate) fn run(arguments: &Train) -> Result<()> {
     if let Some(step) = verdict.solved_at {
         writeln!(out, "solved at        {step}")?;
     }
+    if spec.schedule.is_some() {
+        writeln!(out, "attempts         {}", outcome.reinitialisations + 1)?;
+    }
     if let Status::Diverged { step } = outcome.status {
         writeln!(out, "diverged at      {step}")?;
     }
@@ -51,8 +55,9 @@ fn spec(arguments: &Train) -> Result<RunSpec> {
         Some(range) => range.to_string(),
         None => published_test_range(&range).context("--test-range is missing")?.to_string(),
     };
+    let schedule = arguments.schedule.as_deref().map(schedule::Written::named).transpose()?;
     let steps = if arguments.task == "arithmetic" { 5_000_000 } else { 50_000 };
-    Ok(RunSpec {
+    let mut spec = RunSpec {
         task: task.name.into(),
         operation: arguments.operation.to_string(),
         inputs: arguments.inputs.unwrap_or(task.inputs),
@@ -71,8 +76,12 @@ fn spec(arguments: &Train) -> Result<RunSpec> {
         stream: arguments.stream.to_string(),
         steps: arguments.steps.unwrap_or(steps),
         curve: None,
+        schedule,
+        problem: None,
         numerics: nalm::NUMERICS,
-    })
+    };
+    spec.fit_steps()?;
+    Ok(spec)
 }
 
 /// Errors as they are logged, to the standard error.

@@ -42,11 +42,7 @@ fn published(arguments: &Verify) -> Result<()> {
     let names = if arguments.experiments.is_empty() { &all[..] } else { &arguments.experiments };
     let studies = suite::load_all(names, &Overrides::preset("quick"))?;
     // Statements about images need runs of hours or days; their comparison is in the reports.
-    let numbers = |study| match study {
-        Study::Numbers(experiment) => Some(experiment),
-        Study::Images(_) => None,
-    };
-    let experiments: Vec<Experiment> = studies.into_iter().filter_map(numbers).collect();
+    let experiments: Vec<Experiment> = studies.into_iter().filter_map(Study::numbers).collect();
     let mut runs: Vec<RunSpec> = Vec::new();
     let mut seen = BTreeSet::new();
     for run in experiments.iter().flat_map(wanted) {

@@ -3,7 +3,7 @@
 use super::svg::{Anchor, Axis, Svg, colour, text_width};
 use super::{Figure, number};
 use crate::stats::Estimate;
-use crate::suite::Experiment;
+use crate::suite::{Experiment, Section};
 use crate::summary::{Cell, Results};
 
 const WIDTH: f64 = 860.0;
@@ -48,7 +48,7 @@ pub(super) fn draw(experiment: &Experiment, results: &Results<'_>, style: Style)
         let words = section.name.to_lowercase();
         let words: Vec<&str> = words.split(|c: char| !c.is_ascii_alphanumeric()).filter(|w| !w.is_empty()).collect();
         let suffix = if words.is_empty() { "-facets".into() } else { format!("-{}", words.join("-")) };
-        let svg = section_figure(&title, experiment, &section.ranges, &cells, style);
+        let svg = section_figure(&title, experiment, section, &cells, style);
         figures.push(Figure { suffix, caption: title, svg, data: data(&cells) });
     }
     figures
@@ -69,7 +69,8 @@ fn data(cells: &[&Cell]) -> Vec<Vec<String>> {
     data
 }
 
-fn section_figure(title: &str, experiment: &Experiment, ranges: &[String], cells: &[&Cell], style: Style) -> String {
+fn section_figure(title: &str, experiment: &Experiment, section: &Section, cells: &[&Cell], style: Style) -> String {
+    let ranges = &section.ranges;
     let mut models: Vec<usize> = cells.iter().map(|cell| cell.model).collect();
     models.dedup();
     let mut svg = Svg::new(title, WIDTH);
@@ -86,7 +87,12 @@ fn section_figure(title: &str, experiment: &Experiment, ranges: &[String], cells
         svg.text(LEFT + (k as f64 + 0.5) * slot, floor + 17.0 + down, Anchor::Middle, range);
     }
     let below = floor + if crowded { 14.0 } else { 0.0 };
-    svg.text(LEFT + (WIDTH - LEFT - RIGHT) / 2.0, below + 35.0, Anchor::Middle, "Training range");
+    svg.text(
+        LEFT + (WIDTH - LEFT - RIGHT) / 2.0,
+        below + 35.0,
+        Anchor::Middle,
+        section.axis.unwrap_or("Training range"),
+    );
     let names: Vec<(usize, &str)> = models.iter().map(|&m| (m, experiment.models[m].as_str())).collect();
     let end = svg.legend(&names, LEFT, below + 60.0);
     svg.finish(end + 12.0)

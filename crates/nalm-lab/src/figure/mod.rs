@@ -9,6 +9,7 @@ pub(crate) mod images;
 mod landscape;
 pub(crate) mod noise_bound;
 pub(crate) mod png;
+mod spectrum;
 mod surfaces;
 mod svg;
 mod trajectories;
@@ -38,9 +39,11 @@ pub(crate) enum Kind {
     Curves,
     /// The upper end of the batch noise.
     NoiseBound,
+    /// Eigenvalues of the Gauss-Newton matrix.
+    Spectrum,
 }
 
-const KINDS: [(&str, Kind); 8] = [
+const KINDS: [(&str, Kind); 9] = [
     ("facets", Kind::Facets),
     ("bars", Kind::Bars),
     ("surfaces", Kind::Surfaces),
@@ -49,6 +52,7 @@ const KINDS: [(&str, Kind); 8] = [
     ("trajectories", Kind::Trajectories),
     ("curves", Kind::Curves),
     ("noise-bound", Kind::NoiseBound),
+    ("spectrum", Kind::Spectrum),
 ];
 
 impl FromStr for Kind {
@@ -84,6 +88,7 @@ pub(crate) fn all(experiment: &Experiment, results: &Results<'_>) -> Vec<Figure>
             Kind::Trajectories => figures.extend(trajectories::draw(experiment, results)),
             Kind::Curves => figures.extend(curves::draw(experiment, results)),
             Kind::NoiseBound => figures.push(noise_bound::draw()),
+            Kind::Spectrum => figures.extend(spectrum::draw()),
         }
     }
     if let Some(first) = figures.first_mut() {

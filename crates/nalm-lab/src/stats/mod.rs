@@ -6,6 +6,7 @@ pub(crate) mod paired;
 mod root;
 pub(crate) mod special;
 pub(crate) mod student;
+pub(crate) mod symmetric;
 pub(crate) mod wilson;
 
 use serde::Serialize;

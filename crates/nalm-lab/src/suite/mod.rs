@@ -1,17 +1,20 @@
 //! Experiments are data: a TOML file as written, and the same thing checked and complete.
 
 mod claim;
+mod study;
 mod written;
 
 pub(crate) use claim::{Claim, Expectation};
+pub(crate) use study::{PRESETS, Study, load, load_all, names, presets};
 
 use crate::figure::Kind;
-use crate::images::{self, ImageExperiment, ImageSpec};
 use crate::runspec::{OPTION_NAMES, RunSpec, Settings, check_module, label, published_test_range};
+use crate::schedule;
+use crate::variation::Axis;
 use anyhow::{Context, Result, anyhow, ensure};
 use nalm::task;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use toml::Spanned;
 use written::{Amount, Model, Written};
 
@@ -42,6 +45,8 @@ pub(crate) struct Section {
     pub(crate) ranges: Vec<String>,
     /// Starting weights along each side of the unit square, where runs differ by these and not by seed.
     pub(crate) grid: Option<usize>,
+    /// What takes the place of the ranges, where something else is varied.
+    pub(crate) axis: Option<&'static str>,
 }
 
 /// The runs of one model on one range: those that differ by seed only.
@@ -69,118 +74,6 @@ impl Overrides {
     /// A preset and nothing else.
     pub(crate) fn preset(name: &str) -> Self {
         Self { preset: Some(name.into()), ..Self::default() }
-    }
-}
-
-macro_rules! built_in {
-    ($($name:literal),* $(,)?) => {
-        [$(($name, include_str!(concat!("../../../../experiments/", $name, ".toml")))),*]
-    };
-}
-
-/// The experiments that come with the binary, so that it works wherever it is; in the order of the paper.
-const BUILT_IN: &[(&str, &str)] = &built_in![
-    "motivation",
-    "loss-landscape",
-    "noise-basins",
-    "single-module",
-    "single-module-snmu",
-    "stochastic-gates",
-    "gradient-noise",
-    "arithmetic",
-    "small-ranges",
-    "noise-sweep",
-    "stochastic-methods",
-    "batch-noise-bound",
-    "released-code",
-    "operations",
-    "controls",
-    "mnist-isolated",
-    "mnist-isolated-full",
-    "mnist-colour",
-    "mnist-sequential",
-];
-
-/// An experiment of either kind.
-#[derive(Debug)]
-pub(crate) enum Study {
-    Numbers(Experiment),
-    Images(ImageExperiment),
-}
-
-impl Study {
-    pub(crate) fn name(&self) -> &str {
-        match self {
-            Study::Numbers(experiment) => &experiment.name,
-            Study::Images(experiment) => &experiment.name,
-        }
-    }
-
-    pub(crate) fn title(&self) -> &str {
-        match self {
-            Study::Numbers(experiment) => &experiment.title,
-            Study::Images(experiment) => &experiment.title,
-        }
-    }
-
-    pub(crate) fn preset(&self) -> &str {
-        match self {
-            Study::Numbers(experiment) => &experiment.preset,
-            Study::Images(experiment) => &experiment.preset,
-        }
-    }
-
-    /// The identities of its runs.
-    pub(crate) fn ids(&self) -> Vec<String> {
-        match self {
-            Study::Numbers(experiment) => experiment.runs.iter().map(RunSpec::id).collect(),
-            Study::Images(experiment) => experiment.runs.iter().map(ImageSpec::id).collect(),
-        }
-    }
-}
-
-/// The presets that every experiment with numbers has.
-pub(crate) const PRESETS: [&str; 3] = ["smoke", "quick", "paper"];
-
-/// The names of the experiments that come with the binary.
-pub(crate) fn names() -> Vec<&'static str> {
-    BUILT_IN.iter().map(|(name, _)| *name).collect()
-}
-
-/// The presets of an experiment that comes with the binary.
-pub(crate) fn presets(name: &str) -> &'static [&'static str] {
-    if name.starts_with("mnist-") { &images::PRESETS } else { &PRESETS }
-}
-
-/// Loads the named experiments; `all` stands for every one that comes with the binary.
-pub(crate) fn load_all(names: &[String], overrides: &Overrides) -> Result<Vec<Study>> {
-    let all = names == ["all"];
-    let names = if all { self::names() } else { names.iter().map(String::as_str).collect() };
-    names.into_iter().map(|name| load(name, overrides)).collect()
-}
-
-/// Loads an experiment by its name, or from a file.
-pub(crate) fn load(name: &str, overrides: &Overrides) -> Result<Study> {
-    if let Some((name, text)) = BUILT_IN.iter().find(|(known, _)| *known == name) {
-        return check_either(name, &PathBuf::from(format!("experiments/{name}.toml")), text, overrides);
-    }
-    let path = Path::new(name);
-    if path.extension().is_none() && !path.exists() {
-        return Err(nalm::Error::unknown("experiment", name, &names()).into());
-    }
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read the experiment {name}"))?;
-    let stem = path.file_stem().map_or(name.into(), |stem| stem.to_string_lossy().into_owned());
-    check_either(&stem, path, &text, overrides)
-}
-
-/// Tells the two kinds of files apart by their task.
-fn check_either(name: &str, path: &Path, text: &str, overrides: &Overrides) -> Result<Study> {
-    let task = toml::from_str::<toml::Table>(text).ok().and_then(|table| table.get("task")?.as_str().map(String::from));
-    match task {
-        Some(task) if task.starts_with("mnist") => {
-            Ok(Study::Images(images::check(name, &path.display().to_string(), text, overrides)?))
-        }
-        _ => Ok(Study::Numbers(check(name, path, text, overrides)?)),
     }
 }
 
@@ -223,6 +116,8 @@ fn check(name: &str, path: &Path, text: &str, overrides: &Overrides) -> Result<E
             models: None,
             grid: None,
             curve: false,
+            axis: None,
+            problem: None,
             preset: Default::default(),
         };
         checker.section(&written, &only, &mut experiment)?;
@@ -313,12 +208,24 @@ impl Checker<'_> {
             Some(names) => names.iter().map(|name| self.model(&written.model, name)).collect::<Result<_>>()?,
         };
         ensure!(!taking_part.is_empty(), "{file} has no [[model]]");
+        let axis = section.axis.as_ref().map(|name| Axis::named(name.get_ref()).with_context(|| self.at(name)));
+        let axis = axis.transpose()?;
+        let values: Vec<Option<f64>> = match axis {
+            None => vec![None],
+            Some(_) => {
+                let values = amount.values.as_ref().with_context(|| format!("{} values", what()))?;
+                values.iter().copied().map(Some).collect()
+            }
+        };
+        let places: Vec<(String, Option<f64>)> =
+            ranges.iter().flat_map(|range| values.iter().map(move |value| (range.clone(), *value))).collect();
         let place = into.sections.len();
         for index in taking_part {
             let model = &written.model[index];
             check_module(model.module.get_ref()).with_context(|| self.at(&model.module))?;
-            for range in &ranges {
-                let first = RunSpec {
+            let scheduled = self.schedule(written, model)?;
+            for (range, value) in &places {
+                let mut first = RunSpec {
                     task: task.name.into(),
                     operation: operation.map_or("mul", |operation| operation.get_ref()).into(),
                     inputs: section.inputs.or(written.inputs).unwrap_or(task.inputs),
@@ -330,8 +237,19 @@ impl Checker<'_> {
                     stream: stream.clone(),
                     steps: self.overrides.steps.or(model.steps.get(&self.preset).copied()).unwrap_or(steps),
                     curve: section.curve.then_some(true),
+                    schedule: scheduled.clone(),
+                    problem: section.problem.clone(),
                     numerics: nalm::NUMERICS,
                 };
+                if let (Some(axis), Some(value)) = (axis, value) {
+                    axis.put(&mut first, *value).with_context(|| format!("{file}, section {}", section.name))?;
+                }
+                first.fit_steps()?;
+                // What can be wrong with a value shows when one of its runs is made ready.
+                if value.is_some() {
+                    first.build().with_context(|| format!("{file}, section {}", section.name))?;
+                }
+                let label = label_of(range, *value, ranges.len());
                 let start = into.runs.len();
                 match section.grid {
                     None => into.runs.extend((0..seeds).map(|seed| RunSpec { seed, ..first.clone() })),
@@ -341,15 +259,31 @@ impl Checker<'_> {
                     })),
                 }
                 let runs = start..into.runs.len();
-                into.groups.push(Group { section: place, model: index, range: range.clone(), runs });
+                into.groups.push(Group { section: place, model: index, range: label, runs });
             }
             // Everything that can be wrong with a model shows when one of its runs is made ready.
             if let Some(last) = into.runs.last() {
                 last.build().with_context(|| self.at(&model.module))?;
             }
         }
-        into.sections.push(Section { name: section.name.clone(), ranges, grid: section.grid });
+        let labels = places.iter().map(|(range, value)| label_of(range, *value, ranges.len())).collect();
+        let axis = axis.map(|axis| axis.label);
+        into.sections.push(Section { name: section.name.clone(), ranges: labels, grid: section.grid, axis });
         Ok(())
+    }
+
+    /// A model's schedule, written out, and its steps.
+    fn schedule(&self, written: &Written, model: &Model) -> Result<Option<schedule::Written>> {
+        let Some(name) = &model.schedule else { return Ok(None) };
+        let own = written.schedule.get(name.get_ref()).cloned();
+        let known: Vec<&str> = written.schedule.keys().map(String::as_str).collect();
+        let named = || match schedule::Written::named(name.get_ref()) {
+            Err(_) if !known.is_empty() => Err(nalm::Error::unknown("schedule", name.get_ref(), &known)),
+            found => found,
+        };
+        let found = own.map_or_else(named, Ok).with_context(|| self.at(name))?;
+        let read = found.read().with_context(|| format!("{}, schedule {}", self.file, name.get_ref()))?;
+        Ok(Some(schedule::Written::of(&read)))
     }
 
     fn ranges(&self, amount: &Amount) -> Result<Vec<String>> {
@@ -359,6 +293,15 @@ impl Checker<'_> {
             published_test_range(range.get_ref()).with_context(|| self.at(range))?;
         }
         Ok(ranges.iter().map(|range| range.get_ref().clone()).collect())
+    }
+}
+
+/// How a place on a section's axis is called: by its value, by its range, or by both.
+fn label_of(range: &str, value: Option<f64>, ranges: usize) -> String {
+    match value {
+        None => range.into(),
+        Some(value) if ranges == 1 => value.to_string(),
+        Some(value) => format!("{value} on {range}"),
     }
 }
 
@@ -442,11 +385,43 @@ mod tests {
     }
 
     #[test]
+    fn mistakes_in_schedules_and_axes_are_named() {
+        let ranges = include_str!("../../../../experiments/arithmetic-all-ranges.toml");
+        let limits = include_str!("../../../../experiments/second-order-limits.toml");
+        for (good, from, to, hints) in [
+            (ranges, "schedule = \"equal-time\"", "schedule = \"equal-tim\"", ["line", "did you mean 'equal-time'"]),
+            (ranges, "steps = 24800, ramp", "steps = 0, ramp", ["schedule equal-samples", "steps of a phase is 0"]),
+            (ranges, "optimiser = \"adam\"", "optimiser = \"adamm\"", ["phase 1", "did you mean 'adam'"]),
+            (limits, "axis = \"overlap\"", "axis = \"overlapp\"", ["line", "did you mean 'overlap'"]),
+            (limits, "values = [20]", "values = [2.5]", ["section inputs", "a whole number"]),
+            (limits, "values = [0.25]", "values = [1.25]", ["section subset ratio", "subset ratio is 1.25"]),
+            (limits, "values = [0.05]", "", ["smoke", "no values"]),
+        ] {
+            assert!(good.contains(from), "{from}");
+            let error = check("bad", Path::new("bad.toml"), &good.replacen(from, to, 1), &Overrides::preset("smoke"));
+            let message = format!("{:#}", error.unwrap_err());
+            assert!(hints.iter().all(|hint| message.contains(hint)), "{message}");
+        }
+    }
+
+    #[test]
+    fn an_axis_takes_the_place_of_the_ranges() {
+        let experiment = load("second-order-limits", &Overrides::preset("paper")).unwrap().numbers().unwrap();
+        let place = experiment.sections.iter().position(|section| section.name == "label noise").unwrap();
+        let section = &experiment.sections[place];
+        assert_eq!(section.axis, Some("Relative deviation of the labels"));
+        assert_eq!(section.ranges.len(), 12);
+        for group in experiment.groups.iter().filter(|group| group.section == place) {
+            let run = &experiment.runs[group.runs.start];
+            let noise = run.problem.as_ref().and_then(|problem| problem.label_noise).unwrap();
+            assert_eq!(group.range, format!("{noise} on {}", run.range));
+        }
+    }
+
+    #[test]
     fn options_can_be_set_for_every_model() {
         let set = |key: &str, value: toml::Value| Overrides { set: vec![(key.into(), value)], ..Overrides::default() };
-        let Study::Numbers(experiment) = load("single-module", &set("learning_rate", 0.01.into())).unwrap() else {
-            panic!("numbers")
-        };
+        let experiment = load("single-module", &set("learning_rate", 0.01.into())).unwrap().numbers().unwrap();
         assert!(experiment.runs.iter().all(|run| run.options.learning_rate == Some(0.01)));
         let error = load("single-module", &set("learning_rat", 0.01.into())).unwrap_err();
         assert!(error.to_string().contains("did you mean 'learning_rate'"), "{error}");

@@ -1,6 +1,8 @@
 //! An experiment file as written: what TOML allows, nothing of it checked beyond its shape.
 
 use crate::runspec::Settings;
+use crate::schedule;
+use crate::variation::Variation;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use toml::Spanned;
@@ -26,6 +28,9 @@ pub(super) struct Written {
     pub(super) section: Vec<Section>,
     #[serde(default)]
     pub(super) model: Vec<Model>,
+    /// Training schedules of this experiment, by name.
+    #[serde(default)]
+    pub(super) schedule: BTreeMap<String, schedule::Written>,
     #[serde(default)]
     pub(super) expect: Vec<Expect>,
 }
@@ -39,6 +44,8 @@ pub(super) struct Amount {
     /// Training ranges; the nine of the paper if absent.
     pub(super) ranges: Option<Vec<Spanned<String>>>,
     pub(super) stream: Option<String>,
+    /// Values along a section's axis.
+    pub(super) values: Option<Vec<f64>>,
 }
 
 impl Amount {
@@ -49,6 +56,7 @@ impl Amount {
             steps: self.steps.or(other.steps),
             ranges: self.ranges.or(other.ranges),
             stream: self.stream.or(other.stream),
+            values: self.values.or(other.values),
         }
     }
 }
@@ -68,6 +76,10 @@ pub(super) struct Section {
     /// Whether rows keep their learning curve and the way of their weights.
     #[serde(default)]
     pub(super) curve: bool,
+    /// What is varied instead of the range, by the values of the preset.
+    pub(super) axis: Option<Spanned<String>>,
+    /// What differs from the task's published problem.
+    pub(super) problem: Option<Variation>,
     #[serde(default)]
     pub(super) preset: BTreeMap<String, Amount>,
 }
@@ -80,6 +92,8 @@ pub(super) struct Model {
     pub(super) label: Option<String>,
     #[serde(default)]
     pub(super) options: Settings,
+    /// A schedule of the experiment or of nalm list schedules; Adam and the module's published recipe if absent.
+    pub(super) schedule: Option<Spanned<String>>,
     /// Last step by preset, where it differs from the others'.
     #[serde(default)]
     pub(super) steps: BTreeMap<String, u64>,

@@ -2,7 +2,7 @@
 //!
 //! y_o = prod_i (x_i w_oi)
 
-use super::{Module, Options, Pass, Shape, Spec};
+use super::{Dispatch, Module, Options, Pass, Shape, Spec};
 use crate::batch::Layout;
 use crate::lane::add_sums;
 use crate::rng::Rng;
@@ -110,5 +110,9 @@ impl<R: Real> Module<R> for Fc {
 
     fn gold(&self, operation: Operation) -> Option<Vec<R>> {
         (operation == Operation::Mul && self.shape.inputs == 2).then(|| vec![R::ONE; self.shape.weights()])
+    }
+
+    fn widen(&self) -> Option<Box<dyn Dispatch<f64>>> {
+        Some(Box::new(self.clone()))
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! y = g NAU(x) + (1 - g) NMU(x),  g = sigmoid(G x)
 
-use super::{Module, Nau, Nmu, Options, Pass, Shape, Snmu, Spec, xavier};
+use super::{Dispatch, Module, Nau, Nmu, Options, Pass, Shape, Snmu, Spec, xavier};
 use crate::batch::Layout;
 use crate::lane::{each, linear};
 use crate::recipe::Recipe;
@@ -16,6 +16,8 @@ pub struct Gated<M> {
     shape: Shape,
     add: Nau,
     mul: M,
+    /// Fixed where the unit is known, because a module over one number type need not be one over the other.
+    widen: fn(&Self) -> Box<dyn Dispatch<f64>>,
 }
 
 const FORMULA: &str = "y = g NAU(x) + (1 - g) NMU(x),  g = sigmoid(G x)";
@@ -56,8 +58,12 @@ pub(super) fn stochastic_spec<R: Real>() -> Spec<R> {
 }
 
 impl<M> Gated<M> {
-    fn new(name: &'static str, shape: Shape, mul: M) -> Result<Self, Error> {
-        Ok(Self { name, shape, add: Nau::new(shape.inputs, shape.outputs)?, mul })
+    fn new(name: &'static str, shape: Shape, mul: M) -> Result<Self, Error>
+    where
+        M: Module<f64> + Clone + 'static,
+    {
+        let widen: fn(&Self) -> Box<dyn Dispatch<f64>> = |gated| Box::new(gated.clone());
+        Ok(Self { name, shape, add: Nau::new(shape.inputs, shape.outputs)?, mul, widen })
     }
 
     /// Where the multiplication unit's parameters and the gate's start.
@@ -194,5 +200,9 @@ impl<R: Real, M: Module<R>> Module<R> for Gated<M> {
             let weights = self.shape.weights();
             [idle(add, weights), idle(mul, self.mul.param_len()), vec![gate; weights]].concat()
         })
+    }
+
+    fn widen(&self) -> Option<Box<dyn Dispatch<f64>>> {
+        Some((self.widen)(self))
     }
 }

@@ -8,7 +8,7 @@
 //! training is stuck: see [`Module::recipe`].
 
 use super::nac_mul::EPSILON;
-use super::{Module, Options, Pass, Shape, Spec, nac};
+use super::{Dispatch, Module, Options, Pass, Shape, Spec, nac};
 use crate::batch::Layout;
 use crate::lane::{self, LANES, each, linear};
 use crate::penalty::{self, Penalty, Schedule};
@@ -259,5 +259,9 @@ impl<R: Real> Module<R> for Inalu {
         let gate = R::of(if operation.is_sum() { 40.0 } else { -100.0 });
         let gates = vec![gate; self.shape.outputs];
         Some([path.clone(), path, gates].concat())
+    }
+
+    fn widen(&self) -> Option<Box<dyn Dispatch<f64>>> {
+        Some(Box::new(self.clone()))
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! y_o = sum_i w_oi x_i + b_o
 
-use super::{Module, Options, Pass, Shape, Spec, leading, xavier};
+use super::{Dispatch, Module, Options, Pass, Shape, Spec, leading, xavier};
 use crate::batch::Layout;
 use crate::lane::{each, linear};
 use crate::rng::Rng;
@@ -96,5 +96,9 @@ impl<R: Real> Module<R> for Linear {
             p.resize(self.shape.weights() + self.shape.outputs, R::ZERO);
             p
         })
+    }
+
+    fn widen(&self) -> Option<Box<dyn Dispatch<f64>>> {
+        Some(Box::new(self.clone()))
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! y = W2 max(W1 x + b1, 0) + b2
 
-use super::{Module, Options, Pass, Shape, Spec, xavier};
+use super::{Dispatch, Module, Options, Pass, Shape, Spec, xavier};
 use crate::batch::Layout;
 use crate::lane::{add_sums, each, linear};
 use crate::rng::Rng;
@@ -155,5 +155,9 @@ impl<R: Real> Module<R> for Mlp {
             w2.iter_mut().step_by(self.hidden).for_each(|w| *w = R::ONE);
             p
         })
+    }
+
+    fn widen(&self) -> Option<Box<dyn Dispatch<f64>>> {
+        Some(Box::new(self.clone()))
     }
 }

@@ -178,6 +178,8 @@ const MOST_WEIGHTS: f64 = 2_147_483_648.0;
 pub enum Pass<'a> {
     /// Training: a module may be noisy with numbers from this generator.
     Train(&'a mut Rng),
+    /// Training without noise: the outputs of [`Pass::Eval`], and a tape from which their gradient follows.
+    Calm,
     /// Training once more with the noise that the last [`Pass::Train`] left on the tape; for gradient checks.
     Replay,
     /// Evaluation: deterministic.
@@ -189,6 +191,7 @@ impl Pass<'_> {
     pub fn lend(&mut self) -> Pass<'_> {
         match self {
             Pass::Train(rng) => Pass::Train(rng),
+            Pass::Calm => Pass::Calm,
             Pass::Replay => Pass::Replay,
             Pass::Eval => Pass::Eval,
         }
@@ -272,6 +275,11 @@ pub trait Module<R: Real>: Debug + Send + Sync {
 
     /// Parameters that compute `operation` of the first two inputs into every output, if the module can.
     fn gold(&self, _operation: Operation) -> Option<Vec<R>> {
+        None
+    }
+
+    /// The same module over `f64`, for what needs more digits than training does.
+    fn widen(&self) -> Option<Box<dyn Dispatch<f64>>> {
         None
     }
 }

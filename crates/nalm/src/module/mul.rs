@@ -2,7 +2,7 @@
 //!
 //! y = prod_i x_i
 
-use super::{Module, Options, Pass, Shape, Spec};
+use super::{Dispatch, Module, Options, Pass, Shape, Spec};
 use crate::batch::Layout;
 use crate::rng::Rng;
 use crate::{Error, Lane, Operation, Real};
@@ -94,5 +94,9 @@ impl<R: Real> Module<R> for Mul {
 
     fn gold(&self, operation: Operation) -> Option<Vec<R>> {
         (operation == Operation::Mul && self.shape.inputs == 2).then(Vec::new)
+    }
+
+    fn widen(&self) -> Option<Box<dyn Dispatch<f64>>> {
+        Some(Box::new(self.clone()))
     }
 }

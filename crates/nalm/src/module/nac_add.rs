@@ -2,7 +2,7 @@
 //!
 //! y_o = sum_i w_oi x_i with w = tanh(what) sigmoid(mhat)
 
-use super::{Module, Options, Pass, Shape, Spec, nac};
+use super::{Dispatch, Module, Options, Pass, Shape, Spec, nac};
 use crate::batch::Layout;
 use crate::lane::{self, LANES, linear};
 use crate::penalty;
@@ -96,5 +96,9 @@ impl<R: Real> Module<R> for NacAdd {
 
     fn gold(&self, operation: Operation) -> Option<Vec<R>> {
         operation.is_sum().then(|| nac::gold(self.shape, operation, 1.0)).flatten()
+    }
+
+    fn widen(&self) -> Option<Box<dyn Dispatch<f64>>> {
+        Some(Box::new(self.clone()))
     }
 }

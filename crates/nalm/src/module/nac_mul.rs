@@ -2,7 +2,7 @@
 //!
 //! y_o = exp(sum_i w_oi ln(|x_i| + 1e-7)) with w = tanh(what) sigmoid(mhat)
 
-use super::{Module, Options, Pass, Shape, Spec, nac};
+use super::{Dispatch, Module, Options, Pass, Shape, Spec, nac};
 use crate::batch::Layout;
 use crate::lane::{self, LANES, each, linear};
 use crate::penalty;
@@ -125,5 +125,9 @@ impl<R: Real> Module<R> for NacMul {
 
     fn gold(&self, operation: Operation) -> Option<Vec<R>> {
         (!operation.is_sum()).then(|| nac::gold(self.shape, operation, 1.0)).flatten()
+    }
+
+    fn widen(&self) -> Option<Box<dyn Dispatch<f64>>> {
+        Some(Box::new(self.clone()))
     }
 }

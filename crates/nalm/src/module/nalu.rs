@@ -6,7 +6,7 @@
 //! The same code with all three pre-activations multiplied by ln of the golden ratio is the G-NALU.
 
 use super::nac_mul::EPSILON;
-use super::{Module, Options, Pass, Shape, Spec, nac, xavier};
+use super::{Dispatch, Module, Options, Pass, Shape, Spec, nac, xavier};
 use crate::batch::Layout;
 use crate::lane::{self, LANES, each, linear};
 use crate::penalty;
@@ -174,5 +174,9 @@ impl<R: Real> Module<R> for Nalu {
         let gate = if operation.is_sum() { 100.0 } else { -100.0 } / self.scale;
         p.extend(vec![R::of(gate); self.shape.weights()]);
         Some(p)
+    }
+
+    fn widen(&self) -> Option<Box<dyn Dispatch<f64>>> {
+        Some(Box::new(self.clone()))
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! y_o = sum_i w_oi x_i
 
-use super::{Module, Options, Pass, Shape, Spec, leading, xavier};
+use super::{Dispatch, Module, Options, Pass, Shape, Spec, leading, xavier};
 use crate::batch::Layout;
 use crate::lane::linear;
 use crate::penalty;
@@ -100,5 +100,9 @@ impl<R: Real> Module<R> for Nau {
 
     fn gold(&self, operation: Operation) -> Option<Vec<R>> {
         (operation.is_sum() && self.shape.inputs >= 2).then(|| leading(self.shape, operation, R::ZERO))
+    }
+
+    fn widen(&self) -> Option<Box<dyn Dispatch<f64>>> {
+        Some(Box::new(self.clone()))
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! y_o = prod_i (x_i w_oi + 1 - w_oi), with every weight in [0, 1].
 
-use super::{Module, Options, Pass, Shape, Spec, start_box};
+use super::{Dispatch, Module, Options, Pass, Shape, Spec, start_box};
 use crate::batch::Layout;
 use crate::lane::add_sums;
 use crate::penalty;
@@ -110,6 +110,10 @@ impl<R: Real> Module<R> for Nmu {
 
     fn gold(&self, operation: Operation) -> Option<Vec<R>> {
         gold(self.shape, operation)
+    }
+
+    fn widen(&self) -> Option<Box<dyn Dispatch<f64>>> {
+        Some(Box::new(self.clone()))
     }
 }
 

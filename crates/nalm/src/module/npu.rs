@@ -5,7 +5,7 @@
 //!
 //! Without the imaginary weights it is the RealNPU.
 
-use super::{Module, Options, Pass, Shape, Spec, xavier};
+use super::{Dispatch, Module, Options, Pass, Shape, Spec, xavier};
 use crate::batch::Layout;
 use crate::lane::{self, LANES, each, linear};
 use crate::penalty::{self, Penalty, Schedule};
@@ -224,5 +224,9 @@ impl<R: Real> Module<R> for Npu {
         p.resize(self.gates(), R::ZERO);
         p.extend((0..self.shape.inputs).map(|i| if i < 2 { R::ONE } else { R::ZERO }));
         Some(p)
+    }
+
+    fn widen(&self) -> Option<Box<dyn Dispatch<f64>>> {
+        Some(Box::new(self.clone()))
     }
 }

@@ -6,7 +6,7 @@
 //! Per factor this is the NMU at the weight n w / (1 + (n - 1) w): the noise moves every weight at random but leaves 0
 //! and 1 where they are. Noise and denominator are taken from the lists in [`crate::noise`] and [`crate::denoiser`].
 
-use super::{Module, Options, Pass, Shape, Spec, nmu, start_box};
+use super::{Dispatch, Module, Options, Pass, Shape, Spec, nmu, start_box};
 use crate::batch::Layout;
 use crate::lane::{add_sums, each};
 use crate::noise::softplus;
@@ -77,8 +77,9 @@ impl Snmu {
         let (base, tape) = tape.split_at_mut(if self.has_base() { tensor } else { 0 });
         let (before, tape) = tape.split_at_mut(inputs);
         let (under, tape) = tape.split_at_mut(inputs);
-        let (sums, memory) = tape.split_at_mut(inputs);
-        Tape { noise, base, before, under, sums, memory: &mut memory[0] }
+        let (sums, tape) = tape.split_at_mut(inputs);
+        let (memory, calm) = tape.split_at_mut(1);
+        Tape { noise, base, before, under, sums, memory: &mut memory[0], calm: &mut calm[0] }
     }
 
     /// Whether the noise needs a second tensor.
@@ -98,6 +99,8 @@ struct Tape<'a, R> {
     under: &'a mut [Lane<R>],
     sums: &'a mut [Lane<R>],
     memory: &'a mut Lane<R>,
+    /// 1 after a forward pass without noise, else 0.
+    calm: &'a mut Lane<R>,
 }
 
 impl<R: Real> Module<R> for Snmu {
@@ -115,7 +118,7 @@ impl<R: Real> Module<R> for Snmu {
 
     fn tape_len(&self, at: Layout) -> usize {
         let tensors = if self.has_base() { 2 } else { 1 };
-        self.shape.inputs * (tensors * at.lanes() + 3) + 1
+        self.shape.inputs * (tensors * at.lanes() + 3) + 2
     }
 
     fn init(&self, p: &mut [R], rng: &mut Rng) {
@@ -132,12 +135,17 @@ impl<R: Real> Module<R> for Snmu {
         let tape = self.tape(tape, at);
         match pass {
             Pass::Eval => return nmu::forward(self.shape, w, x, y, at),
+            Pass::Calm => {
+                *tape.calm = Lane::splat(R::ONE);
+                return nmu::forward(self.shape, w, x, y, at);
+            }
             Pass::Replay => {}
             Pass::Train(rng) if self.noise.is_learnable() => {
                 self.noise.draw(rng, x, tape.base, tape.noise, tape.memory, at);
             }
             Pass::Train(rng) => self.noise.draw(rng, x, tape.noise, tape.base, tape.memory, at),
         }
+        *tape.calm = Lane::ZERO;
         if let [rho] = *rho {
             let width = softplus(rho);
             each::map1(tape.noise, tape.base, |u| u * width + R::ONE);
@@ -172,6 +180,11 @@ impl<R: Real> Module<R> for Snmu {
         let (lanes, inputs) = (at.lanes(), self.shape.inputs);
         let (w, rho) = p.split_at(self.shape.weights());
         let (dw, drho) = dp.split_at_mut(self.shape.weights());
+        let scratch = tape.len() - 3 * inputs - 2;
+        let Tape { calm, .. } = self.tape(tape, at);
+        if calm[0] > R::ZERO {
+            return nmu::backward(self.shape, w, x, dy, dx, dw, &mut tape[scratch..], at);
+        }
         let tape = self.tape(tape, at);
         let learnable = self.noise.is_learnable();
         if let Some(dx) = dx.as_deref_mut() {
@@ -228,6 +241,10 @@ impl<R: Real> Module<R> for Snmu {
         let mut p = nmu::gold(self.shape, operation)?;
         p.resize(Module::<R>::param_len(self), R::of(self.noise.rho()));
         Some(p)
+    }
+
+    fn widen(&self) -> Option<Box<dyn Dispatch<f64>>> {
+        Some(Box::new(self.clone()))
     }
 }
 

@@ -4,7 +4,7 @@
 //! w = clamp(mu + e, 0, 1), e ~ N(0, sigma^2) once per weight and training pass; w = clamp(mu, 0, 1) in evaluation; then
 //! the NMU. The penalty is the expected number of open gates, sum Phi(mu / sigma).
 
-use super::{Module, Options, Pass, Shape, Spec, nmu};
+use super::{Dispatch, Module, Options, Pass, Shape, Spec, nmu};
 use crate::batch::Layout;
 use crate::lane::{self, LANES};
 use crate::penalty::{self, Penalty, Schedule};
@@ -94,6 +94,10 @@ impl<R: Real> Module<R> for StgNmu {
                 rng.fill_normal(gates.noise, at.path);
                 R::of(self.sigma)
             }
+            Pass::Calm => {
+                gates.noise.fill(R::ZERO);
+                R::ZERO
+            }
             Pass::Replay => R::of(self.sigma),
             Pass::Eval => R::ZERO,
         };
@@ -147,5 +151,9 @@ impl<R: Real> Module<R> for StgNmu {
 
     fn gold(&self, operation: Operation) -> Option<Vec<R>> {
         nmu::gold(self.shape, operation)
+    }
+
+    fn widen(&self) -> Option<Box<dyn Dispatch<f64>>> {
+        Some(Box::new(self.clone()))
     }
 }

@@ -77,6 +77,8 @@ pub enum Purpose {
     Threshold,
     /// Noise on inputs and targets.
     Augment,
+    /// Noise on targets alone.
+    Label,
 }
 
 impl Purpose {
@@ -90,6 +92,7 @@ impl Purpose {
             Purpose::Noise => "noise",
             Purpose::Threshold => "threshold",
             Purpose::Augment => "augment",
+            Purpose::Label => "label",
         }
     }
 }

@@ -2,6 +2,8 @@
 
 mod arithmetic;
 mod augmented;
+mod factors;
+mod noisy;
 mod normalised;
 mod single_module;
 mod subsets;
@@ -9,6 +11,8 @@ pub mod threshold;
 
 pub use arithmetic::Arithmetic;
 pub use augmented::Augmented;
+pub use factors::Factors;
+pub use noisy::Noisy;
 pub use normalised::Normalised;
 pub use single_module::SingleModule;
 pub use threshold::Thresholds;

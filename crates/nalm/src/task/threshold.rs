@@ -104,7 +104,7 @@ fn simulate(task: &str, problem: &Problem, error: impl Fn(&Subsets, &[f64]) -> f
     mean_square(&mut fast, test, subsets.inputs, |row| error(subsets, row)).unwrap_or(f64::NAN)
 }
 
-fn mean_square(
+pub(super) fn mean_square(
     fast: &mut Fast,
     test: &Distribution,
     inputs: usize,

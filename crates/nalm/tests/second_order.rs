@@ -1,0 +1,431 @@
+//! Laws of second-order training: its Jacobian for every listed module, its fits against closed forms, its schedules.
+
+#![cfg(feature = "second-order")]
+
+use nalm::batch::{Batch, Layout, to_lanes};
+use nalm::denoiser::DENOISERS;
+use nalm::module::{self, Pass};
+use nalm::noise::NOISES;
+use nalm::rng::{Purpose, Rng};
+use nalm::second_order::{
+    Adam, Jacobian, LevenbergMarquardt, Lm, Phase, Settings, Step, TrainingSchedule, discretise, follow, schedule,
+};
+use nalm::{
+    Arithmetic, Config, Dispatch, Error, Linear, Loss, Nau, Network, Nmu, Observer, Operation, Options, Outcome, Path,
+    Range, Real, Recurrent, Row, Shape, SingleModule, Snmu, Status, Task,
+};
+use proptest::prelude::*;
+use std::ops::ControlFlow;
+
+/// Every listed module by itself, sNMUs with every noise and denoiser, and stacks.
+fn networks() -> Vec<Network<f64>> {
+    let mut all: Vec<Network<f64>> = Vec::new();
+    for spec in module::list::<f64>() {
+        for (inputs, outputs) in [(2, 1), (3, 2)] {
+            let shape = Shape::new(inputs, outputs).unwrap();
+            let unit = (spec.build)(shape, &Options { hidden: 5, ..Options::default() }).unwrap();
+            all.push(Network::new(vec![unit]).unwrap());
+        }
+    }
+    for noise in NOISES {
+        for denoiser in DENOISERS {
+            all.push(Network::single(Snmu::with(2, 1, noise.example, denoiser.denoiser).unwrap()));
+        }
+    }
+    let deep: Vec<Box<dyn Dispatch<f64>>> = vec![
+        Box::new(Nau::new(3, 2).unwrap()),
+        Box::new(Snmu::new(2, 2).unwrap()),
+        Box::new(Linear::new(2, 1).unwrap()),
+    ];
+    all.push(Network::new(deep).unwrap());
+    all.push(Network::single(Recurrent::new(Box::new(Snmu::new(2, 1).unwrap()), 3, 1.0).unwrap()));
+    all
+}
+
+fn batch<R: Real>(inputs: usize, outputs: usize, rows: usize, low: f64, high: f64) -> Batch<R> {
+    let mut rng = Rng::fast("second order", Purpose::Data);
+    let at = Layout::new(rows).unwrap();
+    let mut draw = |n: usize| (0..rows * n).map(|_| R::of(rng.uniform(low, high))).collect::<Vec<R>>();
+    Batch { x: to_lanes(&draw(inputs), at).unwrap(), t: to_lanes(&draw(outputs), at).unwrap(), at }
+}
+
+fn initial<R: Real>(network: &Network<R>) -> Vec<R> {
+    let mut p = vec![R::ZERO; network.param_len()];
+    network.init(&mut p, &mut Rng::fast("init", Purpose::Init));
+    p
+}
+
+#[test]
+fn calm_passes_are_evaluations_even_after_loud_ones() {
+    for network in networks() {
+        let Shape { inputs, outputs, .. } = network.shape();
+        let (p, data) = (initial(&network), batch::<f64>(inputs, outputs, 21, 0.5, 2.0));
+        let mut work = network.workspace(data.at);
+        let want = network.forward(&p, &data.x, &mut work, Pass::Eval).to_vec();
+        network.forward(&p, &data.x, &mut work, Pass::Train(&mut Rng::fast("noise", Purpose::Noise)));
+        assert_eq!(network.forward(&p, &data.x, &mut work, Pass::Calm), want, "{}", network.name());
+    }
+}
+
+#[test]
+fn jacobians_agree_with_central_differences() {
+    for network in networks() {
+        let Shape { inputs, outputs, .. } = network.shape();
+        let (p, data) = (initial(&network), batch::<f64>(inputs, outputs, 19, 0.5, 2.0));
+        let mut jacobian = Jacobian::new(&network, data.at).unwrap();
+        let mut found: Vec<(f64, Vec<f64>)> = Vec::new();
+        for block in 0..data.at.lanes() {
+            jacobian.block(&network, &p, &data, block, |r, g| found.push((r, g.to_vec())));
+        }
+        assert_eq!(found.len(), 19 * outputs);
+        let mut work = network.workspace(data.at);
+        let mut outputs_at = |p: &[f64]| -> Vec<f64> {
+            let y = network.forward(p, &data.x, &mut work, Pass::Eval).to_vec();
+            nalm::batch::from_lanes(&y, data.at)
+        };
+        let (y, t) = (outputs_at(&p), nalm::batch::from_lanes(&data.t, data.at));
+        for (k, (residual, _)) in found.iter().enumerate() {
+            assert!((residual - (y[k] - t[k])).abs() < 1e-12, "{}", network.name());
+        }
+        let largest = found.iter().flat_map(|(_, g)| g).fold(1e-3, |m: f64, g| m.max(g.abs()));
+        for i in 0..p.len() {
+            let mut shifted = p.clone();
+            let h = 1e-5;
+            shifted[i] = p[i] + h;
+            let up = outputs_at(&shifted);
+            shifted[i] = p[i] - h;
+            let down = outputs_at(&shifted);
+            for (k, (_, g)) in found.iter().enumerate() {
+                let difference = (up[k] - down[k]) / (2.0 * h);
+                assert!(
+                    (difference - g[i]).abs() < 1e-6 * largest,
+                    "{} {i} {k}: {difference} {}",
+                    network.name(),
+                    g[i]
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn every_listed_module_has_a_twin_over_f64() {
+    for spec in module::list::<f32>() {
+        let unit = (spec.build)(Shape::new(3, 2).unwrap(), &Options { hidden: 5, ..Options::default() }).unwrap();
+        let narrow = Network::new(vec![unit]).unwrap();
+        let wide = narrow.widen().unwrap();
+        assert_eq!((wide.name(), wide.param_len()), (narrow.name(), narrow.param_len()));
+        let p = initial(&narrow);
+        let x: Vec<f32> = (0..9).map(|k| 0.7 + 0.1 * k as f32).collect();
+        let widen = |v: &[f32]| v.iter().map(|&v| f64::from(v)).collect::<Vec<_>>();
+        let (a, b) = (narrow.predict(&p, &x).unwrap(), wide.predict(&widen(&p), &widen(&x)).unwrap());
+        for (a, b) in a.iter().zip(b) {
+            assert!((f64::from(*a) - b).abs() < 1e-5 * b.abs().max(1.0), "{}: {a} {b}", spec.name);
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+struct NoTwin(Nmu);
+
+impl module::Module<f32> for NoTwin {
+    fn name(&self) -> &'static str {
+        "no-twin"
+    }
+    fn shape(&self) -> Shape {
+        module::Module::<f32>::shape(&self.0)
+    }
+    fn param_len(&self) -> usize {
+        module::Module::<f32>::param_len(&self.0)
+    }
+    fn tape_len(&self, at: Layout) -> usize {
+        module::Module::<f32>::tape_len(&self.0, at)
+    }
+    fn init(&self, p: &mut [f32], rng: &mut Rng) {
+        self.0.init(p, rng);
+    }
+    fn forward(
+        &self,
+        p: &[f32],
+        x: &[nalm::Lane<f32>],
+        y: &mut [nalm::Lane<f32>],
+        tape: &mut [nalm::Lane<f32>],
+        at: Layout,
+        pass: Pass<'_>,
+    ) {
+        self.0.forward(p, x, y, tape, at, pass);
+    }
+    fn backward(
+        &self,
+        p: &[f32],
+        x: &[nalm::Lane<f32>],
+        dy: &[nalm::Lane<f32>],
+        dx: Option<&mut [nalm::Lane<f32>]>,
+        dp: &mut [f32],
+        tape: &mut [nalm::Lane<f32>],
+        at: Layout,
+    ) {
+        self.0.backward(p, x, dy, dx, dp, tape, at);
+    }
+}
+
+#[test]
+fn a_module_without_a_twin_is_an_error_that_says_what_to_do() {
+    let network = Network::single(NoTwin(Nmu::new(2, 1).unwrap()));
+    let task = SingleModule::mul(1.0, 2.0, 2.0, 6.0).unwrap();
+    let config = Config::published(&network);
+    let error = follow(&network, &task, 0, &config, &TrainingSchedule::default(), &mut ()).unwrap_err();
+    assert!(error.to_string().contains("no-twin") && error.to_string().contains("Module::widen"), "{error}");
+}
+
+/// Without damping to speak of, the first step of a linear problem is its solution.
+#[test]
+fn a_linear_fit_takes_one_step_to_the_normal_equations_solution() {
+    let network = Network::<f64>::single(Linear::new(3, 2).unwrap());
+    let mut data = batch::<f64>(3, 2, 50, -1.0, 1.0);
+    let truth = [0.5, -1.5, 2.0, 3.0, 0.25, -0.75, 0.1, -0.2];
+    let mut work = network.workspace(data.at);
+    data.t.copy_from_slice(network.forward(&truth, &data.x, &mut work, Pass::Eval));
+    let settings = Settings { damping: 1e-12, ..Settings::default() };
+    let mut fit = LevenbergMarquardt::new(&network, data, initial(&network), settings).unwrap();
+    assert_eq!(fit.iterate(), Step::Accepted);
+    for (got, want) in fit.params().iter().zip(truth) {
+        assert!((got - want).abs() < 1e-9, "{got} {want}");
+    }
+    assert!(fit.relative_loss() < 1e-18);
+}
+
+/// The sum of squares never grows, and a fit that cannot improve says so.
+#[test]
+fn fits_descend_until_they_are_stuck() {
+    let network: Network<f64> =
+        Network::new(vec![Box::new(Nau::new(4, 2).unwrap()), Box::new(Nmu::new(2, 1).unwrap())]).unwrap();
+    let mut data = batch::<f64>(4, 1, 64, -1.0, 1.0);
+    let mut fit = LevenbergMarquardt::new(&network, data.clone(), initial(&network), Settings::default()).unwrap();
+    let mut cost = fit.cost();
+    for _ in 0..100 {
+        let step = fit.iterate();
+        assert_eq!(step == Step::Accepted, fit.cost() < cost);
+        cost = fit.cost();
+    }
+    let truth = [1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, -1.0, 1.0, 1.0];
+    let mut work = network.workspace(data.at);
+    data.t.copy_from_slice(network.forward(&truth, &data.x, &mut work, Pass::Eval));
+    let mut fit = LevenbergMarquardt::new(&network, data, truth.to_vec(), Settings::default()).unwrap();
+    let steps: Vec<Step> = (0..60).map(|_| fit.iterate()).collect();
+    assert!(!steps.contains(&Step::Accepted) && steps.contains(&Step::Stuck), "{steps:?}");
+    assert_eq!(fit.params(), truth);
+}
+
+#[test]
+fn nothing_to_fit_and_misfits_are_named() {
+    let network = Network::<f64>::single(Nmu::new(2, 1).unwrap());
+    let fit =
+        |data, params, settings| LevenbergMarquardt::new(&network, data, params, settings).unwrap_err().to_string();
+    let data = || batch::<f64>(2, 1, 20, 0.0, 1.0);
+    assert!(fit(data(), vec![0.5], Settings::default()).contains("got 1, but 2 is needed"));
+    assert!(fit(batch(3, 1, 20, 0.0, 1.0), vec![0.5; 2], Settings::default()).contains("inputs of the samples"));
+    let bad = Settings { pull: f64::NAN, ..Settings::default() };
+    assert!(fit(data(), vec![0.5; 2], bad).contains("pull to discrete weights is NaN"));
+    let bad = Settings { damping: 0.0, ..Settings::default() };
+    assert!(fit(data(), vec![0.5; 2], bad).contains("damping of the first step is 0"));
+    let mul = Network::<f64>::single(nalm::Mul::new(2, 1).unwrap());
+    let error = LevenbergMarquardt::new(&mul, data(), Vec::new(), Settings::default()).unwrap_err();
+    assert!(error.to_string().contains("number of parameters to fit is 0"));
+}
+
+proptest! {
+    /// The scale between two sums is free, small errors do not matter, and other weights are left alone.
+    #[test]
+    fn rounding_sees_through_the_free_scale(
+        weights in prop::collection::vec(-1i8..=1, 12),
+        scale in prop::sample::select(vec![0.01, 0.4, 1.0, 3.0, 500.0]),
+        off in prop::collection::vec(-0.05..0.05f64, 12),
+        free in -3.0..3.0f64,
+    ) {
+        prop_assume!(weights[..6].iter().any(|w| *w != 0) && weights[6..].iter().any(|w| *w != 0));
+        let layers: Vec<Box<dyn Dispatch<f64>>> = vec![
+            Box::new(Nau::new(6, 2).unwrap()),
+            Box::new(Nmu::new(2, 1).unwrap()),
+            Box::new(Linear::new(1, 1).unwrap()),
+        ];
+        let network = Network::new(layers).unwrap();
+        let mut p: Vec<f64> = weights.iter().zip(&off).map(|(&w, off)| f64::from(w) + off).collect();
+        p[..6].iter_mut().for_each(|w| *w *= scale);
+        p[6..].iter_mut().for_each(|w| *w /= scale);
+        p.extend([0.9, 1.2, free, free]);
+        discretise(&network, &mut p, &mut Vec::new());
+        prop_assert!(p[..12].iter().zip(&weights).all(|(&p, &w)| p == f64::from(w)), "{p:?}");
+        prop_assert_eq!(&p[12..], &[1.0, 1.0, free, free][..]);
+    }
+}
+
+#[test]
+fn a_sum_that_feeds_no_product_keeps_its_scale() {
+    let network = Network::<f64>::single(Nau::new(3, 1).unwrap());
+    let mut p = [0.4, 0.3, -0.6];
+    discretise(&network, &mut p, &mut Vec::new());
+    assert_eq!(p, [0.0, 0.0, -1.0]);
+}
+
+/// The smaller sister of the task that no published module solves.
+fn narrow() -> Arithmetic {
+    let (inside, outside) = ("U[1.1,1.2)".parse::<Range>().unwrap(), "U[1.2,6)".parse::<Range>().unwrap());
+    Arithmetic::with_subsets(Operation::Mul, 24, 0..6, 3..9, inside, outside).unwrap()
+}
+
+fn stack(inputs: usize) -> Network<f32> {
+    Network::new(vec![Box::new(Nau::new(inputs, 2).unwrap()), Box::new(Snmu::new(2, 1).unwrap())]).unwrap()
+}
+
+fn quick() -> TrainingSchedule {
+    TrainingSchedule {
+        phases: vec![Phase::Adam(Adam { steps: 6_000, ..Adam::default() }), Phase::Lm(Lm::default())],
+        ..TrainingSchedule::default()
+    }
+}
+
+fn run(network: &Network<f32>, schedule: &TrainingSchedule, path: Path, seed: u64) -> Outcome<f32> {
+    let config = Config { path, evaluation: 1_000, ..Config::published(network) };
+    follow(network, &narrow(), seed, &config, schedule, &mut ()).unwrap()
+}
+
+#[test]
+fn the_narrow_range_is_solved_with_the_same_bits_on_every_path() {
+    let network = stack(24);
+    for seed in 0..3 {
+        let outcomes: Vec<Outcome<f32>> =
+            Path::available().into_iter().map(|path| run(&network, &quick(), path, seed)).collect();
+        assert!(outcomes[0].solved() && outcomes[0].sparsity_error == 0.0, "{seed}: {}", outcomes[0].test_error);
+        assert!(outcomes.iter().all(|other| other == &outcomes[0]));
+        let mut samples = Task::<f32>::open(&narrow(), nalm::Stream::Fast, seed).unwrap();
+        samples.train(&mut Batch::zeros(24, 1, Layout::new(1).unwrap()));
+        let subsets = samples.subsets().unwrap();
+        let read = |row: &[f32]| row.iter().enumerate().filter(|(_, w)| **w != 0.0).map(|(i, _)| i).collect::<Vec<_>>();
+        let mut found = [read(&outcomes[0].params[..24]), read(&outcomes[0].params[24..48])];
+        found.sort();
+        assert_eq!(found, subsets.map(|subset| subset.collect::<Vec<_>>()));
+    }
+}
+
+/// First-order training on the same data does not: what the second phase adds is not luck of the seed.
+#[test]
+fn the_warm_up_alone_does_not_solve_it() {
+    let phases = vec![Phase::Adam(Adam { steps: 20_000, ..Adam::default() })];
+    let outcome = run(&stack(24), &TrainingSchedule { attempts: 1, phases, goal: 1e-7 }, Path::best(), 0);
+    assert!(!outcome.solved());
+}
+
+/// Keeps the weights after every fiftieth step.
+#[derive(Default)]
+struct Ends(Vec<Vec<f32>>);
+
+impl Observer<f32> for Ends {
+    fn stepped(&mut self, step: u64, _: f32, _: f32, params: &[f32]) -> ControlFlow<()> {
+        if step % 50 == 49 {
+            self.0.push(params.to_vec());
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+#[test]
+fn attempts_go_on_until_the_goal_and_the_best_one_counts() {
+    let (network, phases) = (stack(24), vec![Phase::Adam(Adam { steps: 50, ..Adam::default() })]);
+    let config = Config { evaluation: 1_000, ..Config::published(&network) };
+    let mut samples = Task::<f32>::open(&narrow(), nalm::Stream::Fast, 0).unwrap();
+    let mut held = Batch::zeros(24, 1, Layout::new(1_024).unwrap());
+    samples.validation(&mut held);
+    let mut work = network.workspace(held.at);
+    let mut error_of = |params: &[f32]| -> f64 {
+        let y = network.forward(params, &held.x, &mut work, Pass::Eval);
+        y.iter().zip(&held.t).flat_map(|(y, t)| (0..16).map(|k| f64::from(y[k] - t[k]).powi(2))).sum()
+    };
+    for (goal, attempts) in [(1e-7, 5), (1e9, 1)] {
+        let schedule = TrainingSchedule { attempts: 5, goal, phases: phases.clone() };
+        let mut ends = Ends::default();
+        let outcome = follow(&network, &narrow(), 0, &config, &schedule, &mut ends).unwrap();
+        assert_eq!((ends.0.len(), outcome.reinitialisations), (attempts, attempts as u64 - 1));
+        let best = ends.0.iter().min_by(|a, b| error_of(a).total_cmp(&error_of(b))).unwrap();
+        assert_eq!(&outcome.params, best);
+    }
+}
+
+/// The first phase is what `train` does with the same settings, bit for bit.
+#[test]
+fn a_schedule_of_one_phase_is_the_loop() {
+    let network = stack(24);
+    let mut config = Config { evaluation: 500, ..Config::published(&network) };
+    config.penalties.fill(nalm::Penalty::NONE);
+    let phases = vec![Phase::Adam(Adam { steps: 2_001, ..Adam::default() })];
+    let schedule = TrainingSchedule { attempts: 1, goal: 1e-7, phases };
+    let ours = follow(&network, &narrow(), 5, &config, &schedule, &mut ()).unwrap();
+    let theirs = nalm::train(&network, &narrow(), 5, &config.clone().steps(2_000), &mut ()).unwrap();
+    assert_eq!(ours.params, theirs.params);
+    assert_eq!(ours.rows[..theirs.rows.len()], theirs.rows);
+}
+
+#[test]
+fn a_phase_without_noise_trains_an_snmu_like_an_nmu() {
+    let calm = |network: &Network<f32>, noise| {
+        let phases = vec![Phase::Adam(Adam { steps: 500, noise, loss: Loss::Mape, ..Adam::default() })];
+        run(network, &TrainingSchedule { attempts: 1, goal: 1e-7, phases }, Path::best(), 1).params
+    };
+    let nmu = Network::new(vec![
+        Box::new(Nau::new(24, 2).unwrap()) as Box<dyn Dispatch<f32>>,
+        Box::new(Nmu::new(2, 1).unwrap()),
+    ])
+    .unwrap();
+    assert_eq!(calm(&stack(24), false), calm(&nmu, true));
+    assert_ne!(calm(&stack(24), true), calm(&nmu, true));
+}
+
+struct StopAfter(u64);
+
+impl Observer<f32> for StopAfter {
+    fn logged(&mut self, _: &Row, _: &[f32]) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+    fn stepped(&mut self, step: u64, _: f32, _: f32, _: &[f32]) -> ControlFlow<()> {
+        if step >= self.0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+#[test]
+fn observers_can_stop_either_phase() {
+    let (network, mut schedule) = (stack(24), quick());
+    schedule.phases[0] = Phase::Adam(Adam { steps: 100, ..Adam::default() });
+    let config = Config { evaluation: 100, ..Config::published(&network) };
+    for step in [50, 108] {
+        let outcome = follow(&network, &narrow(), 0, &config, &schedule, &mut StopAfter(step)).unwrap();
+        assert_eq!(outcome.status, Status::Cancelled { step });
+    }
+}
+
+#[test]
+fn schedules_have_names_and_bad_ones_are_refused() {
+    for spec in schedule::list() {
+        assert_eq!(TrainingSchedule::named(spec.name).unwrap(), spec.schedule);
+        spec.schedule.check().unwrap();
+    }
+    let unknown = TrainingSchedule::named("second-ordr").unwrap_err().to_string();
+    assert!(unknown.contains("did you mean 'second-order'"), "{unknown}");
+    let (adam, lm) = (Adam::default(), Lm::default());
+    for (phase, hint) in [
+        (Phase::Adam(Adam { steps: 0, ..adam }), "steps of a phase is 0"),
+        (Phase::Adam(Adam { batch: 0, ..adam }), "batch size is 0"),
+        (Phase::Adam(Adam { learning_rate: -1.0, ..adam }), "learning rate is -1"),
+        (Phase::Adam(Adam { ramp: Some((5, 5)), ..adam }), "end of the penalty ramp is 5"),
+        (Phase::Lm(Lm { iterations: 0, ..lm }), "iterations of a phase is 0"),
+        (Phase::Lm(Lm { samples: 0, ..lm }), "samples of a phase is 0"),
+        (Phase::Lm(Lm { per_parameter: f64::NAN, ..lm }), "samples for each parameter is NaN"),
+    ] {
+        let schedule = TrainingSchedule { phases: vec![phase], ..TrainingSchedule::default() };
+        let error: Error = schedule.check().unwrap_err();
+        assert!(error.to_string().contains(hint), "{error}");
+    }
+    let usual = TrainingSchedule::default();
+    assert_eq!(usual.samples(202), 20_000 * 128 + 1_024);
+    assert_eq!(usual.steps(128, 202), 20_000 + 600 * 8);
+    assert_eq!(lm.samples_of(1_000), 5_000);
+}
