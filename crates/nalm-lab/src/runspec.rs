@@ -240,7 +240,8 @@ impl RunSpec {
             ("lambda", own.lambda.is_some()),
         ] {
             if given && !spec.options.contains(&option) {
-                bail!("{} has no option {option}; it has: {}", spec.name, spec.options.join(", "));
+                let known = if spec.options.is_empty() { "none".into() } else { spec.options.join(", ") };
+                bail!("{} has no option {option}; it has: {known}", spec.name);
             }
         }
         let settings = self.settings();

@@ -103,6 +103,9 @@ fn record(arguments: &Verify, path: &Path) -> Result<()> {
     // The order of a hash is as good as a shuffle, and the same everywhere.
     sample.sort_by_key(|row| Sha256::digest(format!("{seed} {}", row.id)));
     sample.truncate(arguments.sample);
+    if !contents.images.is_empty() {
+        eprintln!("{} rows of runs with images are not run again: each takes minutes or hours", contents.images.len());
+    }
     if sample.is_empty() {
         bail!("{} holds no row of numerics version {} to run again", path.display(), nalm::NUMERICS);
     }

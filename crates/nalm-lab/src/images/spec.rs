@@ -109,7 +109,8 @@ impl ImageSpec {
         let own = &self.settings;
         for (option, given) in [("noise", own.noise.is_some()), ("start", own.start.is_some())] {
             if given && !spec.options.contains(&option) {
-                bail!("{} has no option {option}; it has: {}", spec.name, spec.options.join(", "));
+                let known = if spec.options.is_empty() { "none".into() } else { spec.options.join(", ") };
+                bail!("{} has no option {option}; it has: {known}", spec.name);
             }
         }
         let default = Options::default();
