@@ -8,7 +8,7 @@ use nalm::{Lane, Layout, Pass, Real, batch};
 /// Which of a cell's inputs the regulariser of the network in front looks at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Inputs {
-    /// With the noise of the cell, as the reference code does: its mean is about three times larger under U[1,5].
+    /// With the noise of the cell, as the reference code does: its mean is about three times larger under `U[1,5]`.
     #[default]
     Noised,
     /// As they come.
