@@ -17,7 +17,21 @@ pub(crate) fn run(arguments: &Report) -> Result<()> {
         stream: arguments.stream.map(|stream| stream.to_string()),
         ..Overrides::default()
     };
-    write(&suite::load_all(&arguments.experiments, &overrides)?, &arguments.store, &arguments.output)
+    let mut studies = suite::load_all(&arguments.experiments, &overrides)?;
+    if arguments.experiments == ["all"] {
+        // A store rarely holds all of them, and pages without a row say nothing.
+        let contents = store::read(&arguments.store)?;
+        let (kept, empty): (Vec<Study>, Vec<Study>) = studies.into_iter().partition(|study| {
+            let ids = study.ids();
+            ids.is_empty() || ids.iter().any(|id| contents.has(id))
+        });
+        if !empty.is_empty() {
+            let names: Vec<&str> = empty.iter().map(Study::name).collect();
+            eprintln!("left out, because the store has no row of them: {}", names.join(", "));
+        }
+        studies = kept;
+    }
+    write(&studies, &arguments.store, &arguments.output)
 }
 
 pub(crate) fn write(studies: &[Study], store: &Path, output: &Output) -> Result<()> {
