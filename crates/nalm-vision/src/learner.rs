@@ -4,6 +4,9 @@ use crate::adam::Adam;
 use crate::error::Error;
 use crate::export::Tensor;
 use crate::training::{Checkpoint, History, Progress};
+use nalm::Noise;
+use nalm::module::Options;
+use nalm::noise::Spread;
 use nalm::rng::{Fast, Purpose};
 
 #[derive(Debug)]
@@ -65,6 +68,16 @@ impl Learner {
     pub(crate) fn head_tensor(&self) -> Option<Tensor> {
         (!self.head.is_empty()).then(|| Tensor::flat("head.weight", &self.head))
     }
+}
+
+/// Refuses noise that remembers or learns: every step of an image task starts with a clean tape and two weights.
+pub(crate) fn stateless(options: &Options) -> Result<(), Error> {
+    let remembers = matches!(options.noise, Noise::Batch(Spread::Running { .. }));
+    if remembers || options.noise.is_learnable() {
+        let want = "image tasks take noise that neither learns nor remembers, such as U[1,5] or batch";
+        return Err(Error::Value { what: "noise of the head", got: options.noise.to_string(), want });
+    }
+    Ok(())
 }
 
 /// All numbers below `n` in an order that follows from the key.

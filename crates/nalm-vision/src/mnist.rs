@@ -160,6 +160,7 @@ pub fn normalise(byte: u8) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write;
 
     fn folder() -> std::path::PathBuf {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/mnist")
@@ -201,5 +202,13 @@ mod tests {
         assert!(message().contains("10000 items") && message().contains("60000"), "{}", message());
         put(FILES[0].name, &whole);
         assert!(message().contains("train-labels-idx1-ubyte.gz"), "{}", message());
+        // One bit of one label.
+        let mut labels = Vec::new();
+        GzDecoder::new(get(FILES[1].name).as_slice()).read_to_end(&mut labels).unwrap();
+        labels[4_711] ^= 1;
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        packed.write_all(&labels).unwrap();
+        put(FILES[1].name, &packed.finish().unwrap());
+        assert!(message().contains("SHA-256") && message().contains(FILES[1].sha256), "{}", message());
     }
 }

@@ -2,12 +2,12 @@
 
 use crate::error::Error;
 use crate::export::Tensor;
-use crate::learner::{Learner, shuffled};
+use crate::learner::{Learner, shuffled, stateless};
 use crate::mnist::{Digits, Mnist};
 use crate::pairs::{Fold, Pair, TEN_FOLDS, THREE_FOLDS};
 use crate::score::{Confusion, Score, Tally};
 use crate::sight::{Colour, Glance, Isolated, Picture, Sight, Start};
-use crate::training::{Checkpoint, History, Training};
+use crate::training::{Checkpoint, History, Training, finite};
 use nalm::lane::LANES;
 use nalm::module::{self, Options, Shape};
 use nalm::rng::Purpose;
@@ -91,8 +91,26 @@ impl Config {
         fold.ok_or_else(|| Error::Value { what: "fold", got: self.fold.to_string(), want })
     }
 
-    fn check(&self) -> Result<(), Error> {
+    /// The penalty; heads without a published one stay without.
+    fn penalty(&self) -> Penalty {
+        let strength = if matches!(self.head.as_str(), "nmu" | "snmu") { self.lambda } else { 0.0 };
+        let (start, end) = self.ramp;
+        Penalty { strength, schedule: Schedule::Ramp { start, end } }
+    }
+
+    fn build_head(&self) -> Result<Network<f32>, Error> {
+        let spec = module::find::<f32>(&self.head)?;
+        stateless(&self.options)?;
+        Ok(Network::new(vec![(spec.build)(Shape::new(2, 1)?, &self.options)?])?)
+    }
+
+    /// Checks everything that can be known without images.
+    pub fn check(&self) -> Result<(), Error> {
+        self.held_out()?;
+        self.build_head()?;
+        self.penalty().check()?;
         for (what, got) in [
+            ("samples of a pair", self.samples as u64),
             ("pairs in a batch", self.batch as u64),
             ("epochs between two rows", self.row_every),
             ("training pairs to evaluate", self.train_evaluated as u64),
@@ -127,6 +145,7 @@ pub struct Row {
     /// On held-out pairs of test images.
     pub test: Score,
     /// The head's weights.
+    #[serde(deserialize_with = "finite::list")]
     pub weights: Vec<f32>,
     /// Share of the last epoch's updates after which the weights were not all exactly 1.
     pub off_one: f64,
@@ -168,8 +187,7 @@ impl Run {
             View::Isolated { halved } => Box::new(Isolated::new(halved, most)?),
             View::Colour { start } => Box::new(Colour::new(start, most)?),
         };
-        let spec = module::find::<f32>(&config.head)?;
-        let head = Network::new(vec![(spec.build)(Shape::new(2, 1)?, &config.options)?])?;
+        let head = config.build_head()?;
         let key = config.key();
         let mut params = vec![0.0; sight.param_len()];
         sight.init(&mut params, &mut Rng::fast(&key, Purpose::Init));
@@ -180,11 +198,8 @@ impl Run {
             View::Isolated { .. } => Vec::new(),
             View::Colour { .. } => fold.hold_back(0.15),
         };
-        let (start, end) = config.ramp;
-        // Heads without a published penalty stay without.
-        let strength = if matches!(config.head.as_str(), "nmu" | "snmu") { config.lambda } else { 0.0 };
         Ok(Self {
-            penalty: Penalty { strength, schedule: Schedule::Ramp { start, end } },
+            penalty: config.penalty(),
             learner: Learner::new(params, head_params)?,
             history: History::Product(Vec::new()),
             config,

@@ -43,11 +43,20 @@ pub struct Confusion {
     pub truncated: [[u32; 10]; 10],
     /// To the nearest digit.
     pub rounded: [[u32; 10]; 10],
+    /// What was not read as a number at all, by true digit.
+    #[serde(default, skip_serializing_if = "none")]
+    pub unread: [u32; 10],
+}
+
+fn none(unread: &[u32; 10]) -> bool {
+    *unread == [0; 10]
 }
 
 impl Confusion {
     pub(crate) fn add(&mut self, digit: u8, z: f32) {
-        if z.is_finite() {
+        if !z.is_finite() {
+            self.unread[usize::from(digit)] += 1;
+        } else {
             let column = |z: f32| z.clamp(0.0, 9.0) as usize;
             self.truncated[usize::from(digit)][column(z)] += 1;
             self.rounded[usize::from(digit)][column(z.round_ties_even())] += 1;
@@ -104,5 +113,48 @@ impl Tally {
             digits_up_to_a_swap: self.swapped / count,
             strict_snapped: self.snapped / count,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair(a: u8, b: u8) -> Pair {
+        Pair { images: [0, 0], digits: [a, b] }
+    }
+
+    #[test]
+    fn every_rule_counts_what_it_says() {
+        let mut tally = Tally::default();
+        // Exact; close; only rounded, digits swapped; wrong, with a zero; not a number.
+        tally.add(&pair(2, 3), 6.0, [2.0, 3.0], 6.0);
+        tally.add(&pair(2, 4), 8.000_05, [2.000_05, 4.0], 8.0);
+        tally.add(&pair(2, 5), 10.4, [5.2, 1.8], 11.0);
+        tally.add(&pair(0, 7), 0.6, [0.1, 6.6], 0.0);
+        tally.add(&pair(0, 0), f32::NAN, [f32::NAN, 0.0], f32::NAN);
+        let score = tally.score();
+        assert_eq!(score.accuracy[0], Accuracy { strict: 0.2, tolerance: 0.4, rounded: 0.6 });
+        assert_eq!(score.accuracy[1], Accuracy { strict: 0.2, tolerance: 0.4, rounded: 0.6 });
+        assert_eq!(score.accuracy[2], Accuracy { strict: 0.6, tolerance: 0.6, rounded: 0.8 });
+        assert_eq!(score.zeros[0], Some(Accuracy { strict: 0.0, tolerance: 0.0, rounded: 0.0 }));
+        assert_eq!(score.zeros[1].unwrap().rounded, 1.0);
+        assert_eq!((score.digits_up_to_a_swap, score.strict_snapped), (0.8, 0.6));
+        assert_eq!(score.errors[0], None, "an error that is not finite is none");
+        assert!((score.errors[2].unwrap() - (3.2f64.powi(2) + 0.4f64.powi(2)) / 5.0).abs() < 1e-6);
+        assert_eq!(Tally::default().score().zeros, [None, None]);
+    }
+
+    #[test]
+    fn halves_round_to_even_and_fractions_are_cut_off() {
+        let mut tally = Tally::default();
+        tally.add(&pair(1, 2), 2.5, [0.5, 2.5], 2.0);
+        assert_eq!(tally.score().accuracy.map(|a| a.rounded), [1.0, 0.0, 1.0]);
+        let mut confusion = Confusion::default();
+        confusion.add(7, 6.999_9);
+        confusion.add(7, 12.0);
+        confusion.add(7, f32::NAN);
+        assert_eq!((confusion.truncated[7][6], confusion.rounded[7][7], confusion.rounded[7][9]), (1, 1, 1));
+        assert_eq!((confusion.unread[7], confusion.truncated[7].iter().sum::<u32>()), (1, 2));
     }
 }

@@ -4,13 +4,13 @@
 
 use crate::error::Error;
 use crate::export::{self, Tensor};
-use crate::learner::{Learner, shuffled};
+use crate::learner::{Learner, shuffled, stateless};
 use crate::mnist::{Digits, Mnist, PIXELS, SIDE, normalise};
 use crate::net::{Mode, Net, Workspace};
 use crate::networks;
 use crate::recurrence::{Cost, Inputs, Recurrence};
 use crate::sight::Picture;
-use crate::training::{Checkpoint, History, Training};
+use crate::training::{Checkpoint, History, Training, finite};
 use crate::vector::Set;
 use nalm::module::{self, Options, Shape};
 use nalm::rng::Purpose;
@@ -23,6 +23,8 @@ use std::sync::Arc;
 pub const LENGTHS: usize = 20;
 /// The length on which is trained.
 const TRAINED: usize = 2;
+/// Cells that the task is defined for.
+const CELLS: [&str; 3] = ["mul", "nmu", "snmu"];
 /// Images that are read at a time for a row.
 const READ: usize = 256;
 
@@ -77,7 +79,23 @@ impl Config {
         }
     }
 
-    fn check(&self) -> Result<(), Error> {
+    fn penalty(&self) -> Penalty {
+        let (start, end) = self.ramp;
+        Penalty { strength: self.lambda, schedule: Schedule::Ramp { start, end } }
+    }
+
+    fn build_cell(&self) -> Result<Recurrence<f32>, Error> {
+        if !CELLS.contains(&self.cell.as_str()) {
+            return Err(nalm::Error::unknown("cell", &self.cell, &CELLS).into());
+        }
+        stateless(&self.options)?;
+        Ok(Recurrence((module::find::<f32>(&self.cell)?.build)(Shape::new(2, 1)?, &self.options)?))
+    }
+
+    /// Checks everything that can be known without images.
+    pub fn check(&self) -> Result<(), Error> {
+        self.build_cell()?;
+        self.penalty().check()?;
         for (what, got) in [
             ("sequences in a batch", self.batch as u64),
             ("sequences to train on", self.sequences as u64),
@@ -113,15 +131,17 @@ pub struct Row {
     pub epoch: u64,
     /// Updates done.
     pub step: u64,
-    /// On all training images, two at a time in an order of their own.
+    /// On the training images, two at a time in an order of their own.
     pub train: Part,
     /// On the held-back images, two at a time.
     pub valid: Part,
     /// On the test images, by length from one on.
     pub test: Vec<Part>,
     /// The cell's weights.
+    #[serde(deserialize_with = "finite::list")]
     pub weights: Vec<f32>,
     /// How far they are from 0 or 1.
+    #[serde(deserialize_with = "finite::one")]
     pub sparsity: f64,
 }
 
@@ -168,26 +188,31 @@ impl Run {
     pub fn new(config: Config, mnist: Arc<Mnist>) -> Result<Self, Error> {
         config.check()?;
         let net = networks::digit_regressor(Set::best())?;
-        let spec = module::find::<f32>(&config.cell)?;
-        let cell = Recurrence((spec.build)(Shape::new(2, 1)?, &config.options)?);
+        let cell = config.build_cell()?;
         // All cells of a seed see the same images in the same order, and start with the same network.
         let key = format!("sequential|{}", config.seed);
         let mut params = vec![0.0; net.param_len()];
         net.init(&mut params, &mut Rng::fast(&key, Purpose::Init));
         let mut cell_params = vec![0.0; cell.0.param_len()];
         cell.0.init(&mut cell_params, &mut Rng::fast(&format!("{key}|cell"), Purpose::Init));
-        let (start, end) = config.ramp;
         let mut trained = Reel::new(&mnist.train, 0..55_000, &key);
+        let trained_all = trained.sequences(TRAINED);
         trained.places.truncate(config.sequences.saturating_mul(TRAINED));
-        let mut train_full = Reel::new(&mnist.train, 0..55_000, "sequential, all training images");
-        train_full.places.truncate(config.sequences.saturating_mul(TRAINED));
+        // Measured are the images that are trained on, in an order that is the same for all seeds if they are all of them.
+        let fixed = "sequential, all training images";
+        let train_full = match config.sequences < trained_all {
+            true => Reel {
+                places: shuffled(trained.places.len(), fixed).iter().map(|&k| trained.places[k as usize]).collect(),
+            },
+            false => Reel::new(&mnist.train, 0..55_000, fixed),
+        };
         Ok(Self {
             trained,
             train_full,
             valid: Reel::new(&mnist.train, 55_000..60_000, "sequential, validation"),
             test: Reel::new(&mnist.test, 0..10_000, "sequential, test"),
             work: net.workspace(READ.max(TRAINED * config.batch)),
-            penalty: Penalty { strength: config.lambda, schedule: Schedule::Ramp { start, end } },
+            penalty: config.penalty(),
             learner: Learner::new(params, cell_params)?,
             x: Vec::new(),
             history: History::Sequence(Vec::new()),
@@ -432,8 +457,7 @@ mod tests {
 
     #[test]
     fn the_penalty_ramps_by_update() {
-        let (start, end) = Config::published("nmu", 0).ramp;
-        let penalty = Penalty { strength: 10.0, schedule: Schedule::Ramp { start, end } };
+        let penalty = Config::published("nmu", 0).penalty();
         assert_eq!([10_000, 55_000, 100_000].map(|update| penalty.at(update, 0.0)), [0.0, 5.0, 10.0]);
     }
 }

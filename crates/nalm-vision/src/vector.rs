@@ -1,4 +1,5 @@
-//! Sixteen numbers at a time with fused multiply-add, compiled for every instruction set. The only place with `unsafe`.
+//! Sixteen numbers at a time with fused multiply-add, compiled for every instruction set. The only place with `unsafe` besides the call
+//! of `gemm` in `layer/dense.rs`.
 //!
 //! Results depend on the instruction set (a fused multiply-add rounds once, a product and a sum twice), never on threads.
 
@@ -79,6 +80,8 @@ impl Set {
     /// The set's name, as benchmarks print it.
     pub fn name(self) -> &'static str {
         match self.0 {
+            Kind::Portable if cfg!(target_arch = "x86_64") => "sse2",
+            Kind::Portable if cfg!(target_arch = "aarch64") => "neon",
             Kind::Portable => "portable",
             #[cfg(target_arch = "x86_64")]
             Kind::Avx2 => "avx2+fma",

@@ -177,22 +177,28 @@ fn threads_do_not_change_a_bit() {
     assert!(results.iter().all(|result| *result == results[0]));
 }
 
-/// Every instruction set computes the same up to rounding, and single precision the same as double.
+/// Every instruction set computes the same up to rounding, and single precision the same as double, for every network.
 #[test]
 fn instruction_sets_and_precisions_agree() {
-    let want = {
-        let net = networks::digit_classifier(14, 1, Set::PORTABLE).unwrap();
-        let (p, x) = setting::<f64>(&net, 20);
-        loss(&net, &p, &x, "key").1
-    };
-    let size = want.iter().map(|g| g * g).sum::<f64>().sqrt();
-    for set in Set::available() {
-        let net = networks::digit_classifier(14, 1, set).unwrap();
-        let (p, x) = setting::<f64>(&net, 20);
-        let narrow = |v: &[f64]| v.iter().map(|&v| v as f32).collect::<Vec<f32>>();
-        let (_, got) = loss(&net, &narrow(&p), &narrow(&x), "key");
-        let difference = got.iter().zip(&want).map(|(g, w)| (f64::from(*g) - w).powi(2)).sum::<f64>().sqrt();
-        assert!(difference < 1e-4 * size, "{}: {:e}", set.name(), difference / size);
+    type Make = fn(Set) -> Result<Net, Error>;
+    let networks: [(&str, Make); 4] = [
+        ("classifier", |set| networks::digit_classifier(14, 1, set)),
+        ("colour classifier", |set| networks::digit_classifier(21, 2, set)),
+        ("regressor", networks::digit_regressor),
+        ("localisation", networks::localisation),
+    ];
+    for (name, make) in networks {
+        let net = make(Set::PORTABLE).unwrap();
+        let (p, x) = setting::<f64>(&net, 5);
+        let want = loss(&net, &p, &x, "key").1;
+        let size = want.iter().map(|g| g * g).sum::<f64>().sqrt();
+        for set in Set::available() {
+            let net = make(set).unwrap();
+            let narrow = |v: &[f64]| v.iter().map(|&v| v as f32).collect::<Vec<f32>>();
+            let (_, got) = loss(&net, &narrow(&p), &narrow(&x), "key");
+            let difference = got.iter().zip(&want).map(|(g, w)| (f64::from(*g) - w).powi(2)).sum::<f64>().sqrt();
+            assert!(difference < 1e-4 * size, "{name}, {}: {:e}", set.name(), difference / size);
+        }
     }
 }
 
@@ -200,16 +206,42 @@ fn instruction_sets_and_precisions_agree() {
 fn evaluation_is_without_dropout_and_repeatable() {
     let net = networks::digit_classifier(14, 1, Set::best()).unwrap();
     let (p, x) = setting::<f32>(&net, 5);
-    let pass = |mode: Mode<'_>| {
+    let pass = |net: &Net, mode: Mode<'_>| {
         let mut work = net.workspace(5);
         net.forward(&p, &x, &mut work, mode, 1);
         let mut y = Vec::new();
-        work.outputs(&net, &mut y);
+        work.outputs(net, &mut y);
         y
     };
-    assert_eq!(pass(Mode::Eval), pass(Mode::Eval));
-    assert_ne!(pass(Mode::Train { key: "a" }), pass(Mode::Train { key: "b" }));
-    assert_eq!(pass(Mode::Train { key: "a" }), pass(Mode::Train { key: "a" }));
+    let plain = net.layers().iter().map(|layer| match *layer {
+        Layer::Conv { geometry, pool, .. } => Layer::Conv { geometry, pool, drop: 0.0 },
+        Layer::Dense { inputs, outputs, activation, .. } => Layer::Dense { inputs, outputs, activation, drop: 0.0 },
+        other => other,
+    });
+    let plain = Net::new(plain.collect(), Set::best()).unwrap();
+    assert_eq!(pass(&net, Mode::Eval), pass(&plain, Mode::Train { key: "a" }));
+    assert_ne!(pass(&net, Mode::Train { key: "a" }), pass(&net, Mode::Train { key: "b" }));
+    assert_eq!(pass(&net, Mode::Train { key: "a" }), pass(&net, Mode::Train { key: "a" }));
+}
+
+#[test]
+fn layers_that_make_no_sense_are_refused() {
+    let geometry = |kernel| Geometry { height: 5, width: 6, inputs: 1, outputs: 2, kernel };
+    let conv = |kernel, pool, drop| Layer::Conv { geometry: geometry(kernel), pool, drop };
+    let dense = |activation, drop| Layer::Dense { inputs: 3, outputs: 2, activation, drop };
+    for (layer, hint) in [
+        (conv(6, false, 0.0), "kernel size is 6"),
+        (conv(5, true, 0.0), "kernel size is 5"),
+        (conv(3, false, 0.5), "0 without pooling"),
+        (conv(3, true, 1.0), "below 1"),
+        (dense(Activation::Tanh, 0.5), "0 without ReLU"),
+        (Layer::AveragePool { height: 1, width: 4, channels: 1 }, "at least 2"),
+        (Layer::SoftArgmax { classes: 0 }, "at least 1"),
+    ] {
+        let message = Net::new(vec![layer], Set::best()).unwrap_err().to_string();
+        assert!(message.contains(hint), "{message}");
+    }
+    assert!(Net::new(Vec::new(), Set::best()).is_err());
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The tasks: the same bits on any number of threads and after an interruption, learning, and the traps of their metrics.
 
 use nalm::module::{Options, Shape, find};
-use nalm::{Network, Penalty, Schedule};
+use nalm::{Network, Noise, Penalty, Schedule};
 use nalm_vision::product::{self, View};
 use nalm_vision::{
     Activation, Advance, Checkpoint, Error, History, Layer, Mnist, Mode, Net, Set, Start, Training, sequential,
@@ -75,6 +75,11 @@ fn a_checkpoint_that_does_not_fit_is_refused() {
     let message = tasks[2].restore(&checkpoint).unwrap_err().to_string();
     assert!(message.contains("params of a checkpoint"), "{message}");
     let bytes = std::fs::read(&file).unwrap();
+    let mut flipped = bytes.clone();
+    *flipped.last_mut().unwrap() ^= 1;
+    std::fs::write(&file, flipped).unwrap();
+    let message = Checkpoint::load(&file, "one").unwrap_err().to_string();
+    assert!(message.contains("SHA-256"), "{message}");
     for cut in [0, 7, 100, bytes.len() / 2, bytes.len() - 1] {
         std::fs::write(&file, &bytes[..cut]).unwrap();
         let message = Checkpoint::load(&file, "one").unwrap_err().to_string();
@@ -134,6 +139,13 @@ fn wrong_settings_are_named() {
         |config: sequential::Config| sequential::Run::new(config, Arc::clone(&mnist)).unwrap_err().to_string();
     assert!(message(sequential::Config { sequences: 0, ..short("nmu", 1) }).contains("at least 1"));
     assert!(message(sequential::Config { rz: f64::NAN, ..short("nmu", 1) }).contains("R_z is NaN"));
+    assert!(message(short("fc", 1)).contains("unknown cell 'fc'"));
+    let options = Options { noise: Noise::Learnable { start: 5.0 }, ..Options::default() };
+    assert!(message(sequential::Config { options, ..short("snmu", 1) }).contains("neither learns nor remembers"));
+    let message = |config: product::Config| config.check().unwrap_err().to_string();
+    assert!(message(product::Config { ramp: (5, 5), ..small(HALVED, "nmu", 1) }).contains("ramp"));
+    assert!(message(product::Config { lambda: f64::NAN, ..small(HALVED, "nmu", 1) }).contains("NaN"));
+    assert!(message(product::Config { samples: 0, ..small(HALVED, "nmu", 1) }).contains("at least 1"));
 }
 
 /// A lead of 21 makes the expected digit exact for 1 to 9 and not for 0; the NMU's plus one minus one makes the zero exact, too.
@@ -158,6 +170,59 @@ fn a_zero_is_exact_only_behind_an_nmu() -> Result<(), Error> {
 
 #[test]
 fn the_penalty_ramps_by_epoch() {
-    let penalty = Penalty { strength: 100.0, schedule: Schedule::Ramp { start: 30, end: 40 } };
+    let product::Config { lambda, ramp: (start, end), .. } = product::Config::published(HALVED, "nmu", 2);
+    let penalty = Penalty { strength: lambda, schedule: Schedule::Ramp { start, end } };
     assert_eq!([30, 35, 40, 1_000].map(|epoch| penalty.at(epoch, 0.0)), [0.0, 50.0, 100.0, 100.0]);
+}
+
+/// A strong penalty moves the NMU's weights to 0 or 1 and leaves FC's alone; and FC's may leave the box.
+#[test]
+fn only_units_of_the_family_are_penalised_and_clipped() {
+    let mnist = mnist();
+    let end = |head: &str, lambda: f64, start: (f64, f64)| {
+        let options = Options { start, ..Options::default() };
+        let config = product::Config { lambda, ramp: (0, 1), epochs: 3, options, ..small(HALVED, head, 1) };
+        let mut run = product::Run::new(config, Arc::clone(&mnist)).unwrap();
+        finish(&mut run);
+        run.rows().last().unwrap().weights.clone()
+    };
+    assert_eq!(end("fc", 0.0, (0.25, 0.75)), end("fc", 1e6, (0.25, 0.75)));
+    assert_ne!(end("nmu", 0.0, (0.25, 0.75)), end("nmu", 1e6, (0.25, 0.75)));
+    assert!(end("nmu", 1e6, (0.999, 1.0)).iter().all(|w| *w <= 1.0));
+}
+
+#[test]
+fn noise_at_evaluation_is_a_switch() {
+    let mnist = mnist();
+    let first = |eval_noise: bool| {
+        let config = sequential::Config { epochs: 0, eval_noise, ..short("snmu", 1) };
+        let mut run = sequential::Run::new(config, Arc::clone(&mnist)).unwrap();
+        finish(&mut run);
+        run.rows()[0].clone()
+    };
+    assert_ne!(first(true).valid, first(false).valid);
+    assert_eq!(first(false), first(false));
+}
+
+/// JSON has no NaN, and a run that ended in it must come back from its checkpoint all the same.
+#[test]
+fn weights_that_are_no_numbers_can_be_kept() {
+    let mnist = mnist();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("run.safetensors");
+    for mut run in every_task(&mnist, 1) {
+        let mut broken = run.checkpoint();
+        for tensor in broken.tensors.iter_mut().filter(|tensor| tensor.name == "head.params") {
+            tensor.data.fill(f32::NAN);
+        }
+        run.restore(&broken).unwrap();
+        run.measure().unwrap();
+        run.checkpoint().save(&file, "broken").unwrap();
+        let back = Checkpoint::load(&file, "broken").unwrap();
+        let weights = match &back.progress.history {
+            History::Product(rows) => rows[0].weights.clone(),
+            History::Sequence(rows) => rows[0].weights.clone(),
+        };
+        assert!(weights.len() == 2 && weights.iter().all(|w| w.is_nan()));
+    }
 }

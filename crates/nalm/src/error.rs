@@ -68,7 +68,7 @@ impl Error {
     }
 
     /// Checks a number and names it if it is out of its domain.
-    pub(crate) fn check(ok: bool, what: &'static str, got: f64, want: &'static str) -> Result<(), Self> {
+    pub fn check(ok: bool, what: &'static str, got: f64, want: &'static str) -> Result<(), Self> {
         if ok { Ok(()) } else { Err(Error::Value { what, got: got.to_string(), want }) }
     }
 }

@@ -21,7 +21,7 @@ pub(crate) fn find(given: Option<&Path>) -> Result<Arc<Mnist>> {
         }
     }
     bail!(
-        "MNIST is not here: no folder data/mnist in or above the working folder; say where its four IDX files are with --mnist DIR or \
+        "MNIST is not here: no folder data/mnist in or above the working folder or the binary's; say where its four IDX files are with --mnist DIR or \
          NALM_MNIST"
     )
 }

@@ -27,7 +27,8 @@ pub(crate) fn write(experiment: &ImageExperiment, contents: &Contents, folder: &
         blocks.push(Block::Figure { file, caption: figure.caption, svg: figure.svg });
     }
     blocks.push(Block::Text(experiment.analysis.clone()));
-    blocks.push(Block::Code(format!("nalm reproduce {} --preset {}", experiment.name, experiment.preset)));
+    let set: String = experiment.set.iter().map(|set| format!(" --set '{set}'")).collect();
+    blocks.push(Block::Code(format!("nalm reproduce {} --preset {}{set}", experiment.name, experiment.preset)));
     let ids: Vec<String> = experiment.runs.iter().map(super::ImageSpec::id).collect();
     let found: Vec<&str> = ids.iter().map(String::as_str).filter(|id| contents.images.contains_key(*id)).collect();
     let rows = found.len();
@@ -80,7 +81,7 @@ fn product_tables(models: &[Model<'_>]) -> Vec<Block> {
     }
     let accuracies = |model: &Model<'_>, of: fn(&Score) -> Option<Accuracy>| {
         let rules: [fn(&Accuracy) -> f64; 3] = [|a| a.strict, |a| a.tolerance, |a| a.rounded];
-        rules.map(|rule| show(model.last(|row| of(&row.test).map(|a| rule(&a))), percent))
+        rules.map(|rule| show(model.last_share(|row| of(&row.test).map(|a| rule(&a))), percent))
     };
     let mut by_rule = Vec::new();
     for model in models {
@@ -98,7 +99,7 @@ fn product_tables(models: &[Model<'_>]) -> Vec<Block> {
         Block::Table { head: texts(&head), rows: by_rule },
     ];
     let digits = models.iter().map(|model| {
-        let share = |of: fn(&product::Row) -> f64| show(model.last(|row| Some(of(row))), percent);
+        let share = |of: fn(&product::Row) -> f64| show(model.last_share(|row| Some(of(row))), percent);
         let (at_one, runs) = model.at_one();
         let weights: Vec<String> = model
             .products()
@@ -117,7 +118,7 @@ fn product_tables(models: &[Model<'_>]) -> Vec<Block> {
             share(|row| row.test.strict_snapped),
             show(model.last(|row| row.test.errors[0]), |v| format!("{v:.3}")),
             if weights.iter().all(String::is_empty) { "–".into() } else { format!("{at_one} of {runs}") },
-            share(|row| row.off_one),
+            if weights.iter().all(String::is_empty) { "–".into() } else { share(|row| row.off_one) },
             format!("{}{more}", weights.join(", ")),
         ]
     });
@@ -138,35 +139,20 @@ fn product_tables(models: &[Model<'_>]) -> Vec<Block> {
     blocks
 }
 
-/// Success by length, under thresholds from the reference.
+/// Success by length, under thresholds from the reference; and where all models ended.
 fn sequence_tables(models: &[Model<'_>]) -> Vec<Block> {
-    let Some(thresholds) = models.iter().find(|m| m.label == "reference").and_then(summary::thresholds) else {
-        let text = "There are too few reference runs for thresholds; errors are in the figures' data.";
-        return vec![Block::Text(text.into())];
-    };
-    let mut blocks = vec![Block::Heading("Success by length".into()), Block::Text(threshold_text(&thresholds))];
-    let shown = [1, 2, 3, 5, 8, 10, 12, 15, 20];
-    let mut head = vec!["model".to_string()];
-    head.extend(shown.iter().map(|length| length.to_string()));
-    let mut rows = vec![
-        std::iter::once("threshold".to_string())
-            .chain(shown.iter().map(|length| format!("{:.1e}", thresholds.values[length - 1])))
-            .collect(),
-    ];
-    for model in models.iter().filter(|model| model.label != "reference") {
-        let judged = summary::by_length(model, &thresholds);
-        let cells = shown.iter().map(|length| {
-            let cell = &judged[length - 1];
-            format!("{} of {}", cell.solved, cell.n)
-        });
-        rows.push(std::iter::once(model.label.to_string()).chain(cells).collect());
+    let mut blocks = Vec::new();
+    match models.iter().find(|model| model.is_reference()).and_then(summary::thresholds) {
+        Some(thresholds) => blocks.extend(success_table(models, &thresholds)),
+        None => blocks.push(Block::Text(
+            "There are fewer than two solved reference runs, so there are no thresholds; errors are in the figures' data.".into(),
+        )),
     }
-    blocks.push(Block::Table { head, rows });
     let ends = models.iter().map(|model| {
         let last: Vec<_> = model.sequences().iter().filter_map(|(_, rows)| rows.last()).collect();
         let mean = |of: &dyn Fn(&nalm_vision::sequential::Row) -> f64| {
             let values: Vec<f64> = last.iter().map(|row| of(row)).collect();
-            show(crate::stats::student::interval(&values), percent)
+            show(crate::stats::student::share(&values), percent)
         };
         let weights: Vec<String> = last
             .iter()
@@ -182,12 +168,34 @@ fn sequence_tables(models: &[Model<'_>]) -> Vec<Block> {
             weights.join(", "),
         ]
     });
-    blocks.push(Block::Heading("At the end".into()));
-    blocks.push(Block::Table {
-        head: texts(&["model", "runs", "digit, rounded %", "product of two %", "product of five %", "weights"]),
-        rows: ends.collect(),
-    });
+    let ends: Vec<Vec<String>> = ends.collect();
+    if !ends.is_empty() {
+        blocks.push(Block::Heading("At the end".into()));
+        let head = ["model", "runs", "digit, rounded %", "product of two %", "product of five %", "weights"];
+        blocks.push(Block::Table { head: texts(&head), rows: ends });
+    }
     blocks
+}
+
+fn success_table(models: &[Model<'_>], thresholds: &Thresholds) -> Vec<Block> {
+    let shown = [1, 2, 3, 5, 8, 10, 12, 15, 20];
+    let mut head = vec!["model".to_string()];
+    head.extend(shown.iter().map(|length| length.to_string()));
+    let limits = shown.iter().map(|length| format!("{:.1e}", thresholds.values[length - 1]));
+    let mut rows: Vec<Vec<String>> = vec![std::iter::once("threshold".to_string()).chain(limits).collect()];
+    for model in models.iter().filter(|model| !model.is_reference()) {
+        let judged = summary::by_length(model, thresholds);
+        let cells = shown.iter().map(|length| {
+            let cell = &judged[length - 1];
+            format!("{} of {}", cell.solved, cell.n)
+        });
+        rows.push(std::iter::once(model.label.to_string()).chain(cells).collect());
+    }
+    vec![
+        Block::Heading("Success by length".into()),
+        Block::Text(threshold_text(thresholds)),
+        Block::Table { head, rows },
+    ]
 }
 
 fn threshold_text(thresholds: &Thresholds) -> String {
@@ -200,7 +208,7 @@ fn threshold_text(thresholds: &Thresholds) -> String {
     );
     if !thresholds.dropped.is_empty() {
         text += &format!(
-            " Left out, because their best validation error is more than ten times the median: {}.",
+            " Left out, because their best validation error is more than ten times the median or no number: {}.",
             list(&thresholds.dropped)
         );
     }

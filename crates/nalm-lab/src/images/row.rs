@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 pub(crate) struct ImageRow {
     pub(crate) id: String,
     pub(crate) image: ImageSpec,
-    /// completed or failed.
+    /// completed, diverged or failed.
     pub(crate) status: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reason: Option<String>,
@@ -62,11 +62,12 @@ impl ImageRow {
         for number in tensors.iter().flat_map(|tensor| &tensor.data) {
             hash.update(if number.is_nan() { u32::MAX } else { number.to_bits() }.to_le_bytes());
         }
+        let diverged = tensors.iter().flat_map(|tensor| &tensor.data).any(|number| !number.is_finite());
         Self {
             id: spec.id(),
             image: spec.clone(),
-            status: "completed".into(),
-            reason: None,
+            status: if diverged { "diverged" } else { "completed" }.into(),
+            reason: diverged.then(|| "weights that are not numbers".into()),
             set: nalm_vision::Set::best().name().into(),
             history: Some(history.clone()),
             pictures: pictures.iter().map(|sample| sample.iter().map(Drawn::from).collect()).collect(),

@@ -190,8 +190,8 @@ impl ImageSpec {
     pub(crate) fn validate(&self) -> Result<()> {
         self.check()?;
         match self.task.as_str() {
-            "mnist-sequential" => self.sequence(1).map(drop),
-            task if TASKS.contains(&task) => self.product(1).map(drop),
+            "mnist-sequential" => Ok(self.sequence(1)?.check()?),
+            task if TASKS.contains(&task) => Ok(self.product(1)?.check()?),
             task => Err(nalm::Error::unknown("task", task, &TASKS).into()),
         }
     }

@@ -50,7 +50,7 @@ struct Model {
     settings: ImageSettings,
 }
 
-/// A published statement: exactly one of the keys from `strict` to `learns`.
+/// A published statement: exactly one of the keys from `strict` to `beats`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Expect {
@@ -73,6 +73,8 @@ pub(crate) struct ImageExperiment {
     pub(crate) task: String,
     pub(crate) preset: String,
     pub(crate) scale: String,
+    /// What the command line changed, as it would be typed.
+    pub(crate) set: Vec<String>,
     pub(crate) figures: Vec<Kind>,
     pub(crate) runs: Vec<ImageSpec>,
     /// Model after model.
@@ -177,7 +179,8 @@ pub(crate) fn check(name: &str, file: &str, text: &str, overrides: &Overrides) -
         analysis: written.analysis.trim().into(),
         task: written.task.get_ref().clone(),
         preset: preset.clone(),
-        scale: amount.scale.clone(),
+        scale: amount.scale.clone() + &changed(overrides),
+        set: overrides.set.iter().map(|(key, value)| format!("{key}={value}")).collect(),
         figures,
         runs: Vec::new(),
         groups: Vec::new(),
@@ -219,12 +222,21 @@ pub(crate) fn check(name: &str, file: &str, text: &str, overrides: &Overrides) -
         let (Some(claim), None) = (given.next(), given.next()) else {
             bail!("{}: an expectation has exactly one of strict, rounded, at_one and beats", at(expect.model.span()));
         };
-        if expect.preset.as_ref().is_none_or(|only| *only == preset) {
+        // A statement about a preset is none about runs with other settings.
+        if overrides.set.is_empty() && expect.preset.as_ref().is_none_or(|only| *only == preset) {
             let model = expect.model.get_ref().clone();
             experiment.expectations.push(Expectation { model, claim, source: expect.source.clone() });
         }
     }
     Ok(experiment)
+}
+
+/// What the command line changed of a preset, in words.
+fn changed(overrides: &Overrides) -> String {
+    let set = overrides.set.iter().map(|(key, value)| format!("{key} = {value}"));
+    let seeds = overrides.seeds.map(|n| format!("the first {n} of the seeds"));
+    let all: Vec<String> = set.chain(seeds).collect();
+    if all.is_empty() { String::new() } else { format!("; but with {}", all.join(", ")) }
 }
 
 /// Settings from the command line.

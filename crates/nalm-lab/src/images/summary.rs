@@ -14,13 +14,16 @@ pub(crate) struct Model<'a> {
     /// Its place in the file.
     pub(crate) index: usize,
     pub(crate) rows: Vec<&'a ImageRow>,
+    /// How many there should be.
+    planned: usize,
 }
 
 /// The models of an experiment that have rows.
 pub(crate) fn models<'a>(experiment: &'a ImageExperiment, rows: &'a BTreeMap<String, ImageRow>) -> Vec<Model<'a>> {
     let of = |group: &'a super::suite::Group| {
         let found = experiment.runs[group.runs.clone()].iter().filter_map(|run| rows.get(&run.id()));
-        Model { label: &group.label, index: group.model, rows: found.filter(|row| row.history.is_some()).collect() }
+        let rows = found.filter(|row| row.history.is_some()).collect();
+        Model { label: &group.label, index: group.model, rows, planned: group.runs.len() }
     };
     experiment.groups.iter().map(of).filter(|model| !model.rows.is_empty()).collect()
 }
@@ -44,10 +47,36 @@ impl<'a> Model<'a> {
         self.rows.iter().filter_map(of).collect()
     }
 
+    /// A number in the last rows of all runs.
+    fn ends(&self, value: impl Fn(&product::Row) -> Option<f64>) -> Vec<f64> {
+        self.products().iter().filter_map(|(_, rows)| rows.last().and_then(&value)).collect()
+    }
+
     /// The mean of a number over the last rows of all runs, with Student's interval.
     pub(crate) fn last(&self, value: impl Fn(&product::Row) -> Option<f64>) -> Estimate {
-        let values: Vec<f64> = self.products().iter().filter_map(|(_, rows)| rows.last().and_then(&value)).collect();
-        student::interval(&values)
+        student::interval(&self.ends(value))
+    }
+
+    /// The same of a share.
+    pub(crate) fn last_share(&self, value: impl Fn(&product::Row) -> Option<f64>) -> Estimate {
+        student::share(&self.ends(value))
+    }
+
+    /// The standard error of the mean over the last rows, which the published figures draw; none for a single run.
+    pub(crate) fn standard_error(&self, value: impl Fn(&product::Row) -> f64) -> Option<f64> {
+        let x = self.ends(|row| Some(value(row)));
+        let (n, mean) = (x.len() as f64, x.iter().sum::<f64>() / x.len() as f64);
+        (x.len() > 1).then(|| (x.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0) / n).sqrt())
+    }
+
+    /// Whether its cell multiplies by construction.
+    pub(crate) fn is_reference(&self) -> bool {
+        self.rows.iter().all(|row| row.image.head == "mul")
+    }
+
+    /// How many runs there would be if all of them were there.
+    fn is_complete(&self) -> bool {
+        self.rows.len() == self.planned
     }
 
     /// How many runs ended with weights of exactly 1, of how many.
@@ -74,22 +103,28 @@ pub(crate) struct Comparison<'a> {
     pub(crate) agrees: bool,
 }
 
-/// The published statements that can be held against these rows.
+/// The published statements that can be held against these rows: means only over all runs that were planned, order over the seeds that two
+/// models have in common.
 pub(crate) fn compare<'a>(experiment: &'a ImageExperiment, models: &[Model<'_>]) -> Vec<Comparison<'a>> {
     let find = |label: &str| models.iter().find(|model| model.label == label);
     let percent = |v: f64| format!("{:.1} %", 100.0 * v);
     let (name, rule) = rule(&experiment.task);
     let one = |e: &'a Expectation| {
         let model = find(&e.model)?;
-        let n = model.rows.len();
         let done = |published, ours, agrees| Some(Comparison { expectation: e, published, ours, agrees });
         let mean = |p: f64, what: &str, estimate: Estimate| {
             let agrees = estimate.lower? <= p && p <= estimate.upper?;
-            done(format!("{what} {}", percent(p)), format!("{} (n = {n})", show(estimate, percent)), agrees)
+            let ours = format!("{} (n = {})", show(estimate, percent), model.rows.len());
+            done(format!("{what} {}", percent(p)), ours, agrees)
         };
         match &e.claim {
-            Claim::Strict(p) => mean(*p, "strict", model.last(|row| Some(row.test.accuracy[0].strict))),
-            Claim::Rounded(p) => mean(*p, "rounded", model.last(|row| Some(row.test.accuracy[0].rounded))),
+            Claim::Beats(_) => {}
+            _ if model.is_complete() => {}
+            _ => return None,
+        }
+        match &e.claim {
+            Claim::Strict(p) => mean(*p, "strict", model.last_share(|row| Some(row.test.accuracy[0].strict))),
+            Claim::Rounded(p) => mean(*p, "rounded", model.last_share(|row| Some(row.test.accuracy[0].rounded))),
             Claim::AtOne(p) => {
                 let (found, all) = model.at_one();
                 let share = wilson::interval(found, all);
@@ -97,10 +132,21 @@ pub(crate) fn compare<'a>(experiment: &'a ImageExperiment, models: &[Model<'_>])
                 done(format!("weights (1, 1) in {}", percent(*p)), format!("{found} of {all}"), agrees)
             }
             Claim::Beats(other) => {
-                let of = |model: &Model<'_>| model.last(|row| Some(rule(&row.test.accuracy[0])));
-                let (a, b) = (of(model), of(find(other)?));
-                let ours = format!("{} against {} ({name}, n = {n})", show(a, percent), show(b, percent));
-                done(format!("above {other}"), ours, a.mean? > b.mean?)
+                let (ours, theirs) = (model.products(), find(other)?.products());
+                let value = |rows: &[product::Row]| rows.last().map(|row| rule(&row.test.accuracy[0]));
+                let pairs = ours.iter().filter_map(|(seed, rows)| {
+                    let (_, others) = theirs.iter().find(|(other, _)| other == seed)?;
+                    Some((value(rows)?, value(others)?))
+                });
+                let (a, b): (Vec<f64>, Vec<f64>) = pairs.unzip();
+                let (mine, others) = (student::share(&a), student::share(&b));
+                let shown = format!(
+                    "{} against {} ({name}, {} common folds)",
+                    show(mine, percent),
+                    show(others, percent),
+                    a.len()
+                );
+                done(format!("above {other}"), shown, mine.mean? > others.mean?)
             }
         }
     };
@@ -131,26 +177,29 @@ fn best(rows: &[sequential::Row]) -> Option<&sequential::Row> {
 }
 
 /// From the reference, which multiplies by construction: the upper end of a one-sided 99 % Student interval of its test error at the best
-/// validation row. A reference seed counts unless its best validation error is more than ten times the median; the published analysis
-/// takes a fixed list of seven seeds and eight degrees of freedom instead.
+/// validation row. A reference seed counts unless its best validation error is no number or more than ten times the (lower) median; the
+/// published analysis takes a fixed list of seven seeds and eight degrees of freedom instead. A length without two such errors has no
+/// threshold, and is solved by nobody.
 pub(crate) fn thresholds(reference: &Model<'_>) -> Option<Thresholds> {
     let runs = reference.sequences();
     let ends: Vec<(u64, &sequential::Row)> = runs.iter().filter_map(|(s, rows)| Some((*s, best(rows)?))).collect();
     let error = |row: &sequential::Row| row.valid.error.unwrap_or(f64::INFINITY);
-    let mut errors: Vec<f64> = ends.iter().map(|(_, row)| error(row)).collect();
+    let mut errors: Vec<f64> = ends.iter().map(|(_, row)| error(row)).filter(|error| error.is_finite()).collect();
     errors.sort_by(f64::total_cmp);
-    let median = *errors.get(errors.len() / 2)?;
+    let median = *errors.get(errors.len().checked_sub(1)? / 2)?;
     let (used, dropped): (Vec<_>, Vec<_>) = ends.into_iter().partition(|(_, row)| error(row) <= 10.0 * median);
-    let n = used.len();
-    if n < 2 {
+    if used.len() < 2 {
         return None;
     }
-    let t = student::quantile(0.99, (n - 1) as f64);
     let value = |length: usize| {
         let errors: Vec<f64> = used.iter().filter_map(|(_, row)| row.test[length].error).collect();
-        let mean = errors.iter().sum::<f64>() / errors.len() as f64;
-        let square = errors.iter().map(|e| (e - mean).powi(2)).sum::<f64>() / (errors.len() as f64 - 1.0);
-        mean + t * (square / errors.len() as f64).sqrt()
+        let n = errors.len() as f64;
+        if n < 2.0 {
+            return f64::NEG_INFINITY;
+        }
+        let mean = errors.iter().sum::<f64>() / n;
+        let variance = errors.iter().map(|e| (e - mean).powi(2)).sum::<f64>() / (n - 1.0);
+        mean + student::quantile(0.99, n - 1.0) * (variance / n).sqrt()
     };
     let seeds = |list: Vec<(u64, &sequential::Row)>| list.into_iter().map(|(seed, _)| seed).collect();
     let values = (0..sequential::LENGTHS).map(value).collect();
@@ -176,4 +225,75 @@ pub(crate) fn by_length(model: &Model<'_>, thresholds: &Thresholds) -> Vec<ByLen
         }
     };
     thresholds.values.iter().enumerate().map(judge).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::images::{ImageSpec, spec::ImageSettings};
+    use nalm_vision::sequential::{LENGTHS, Part, Row};
+
+    fn part(error: f64) -> Part {
+        Part { error: Some(error).filter(|e| e.is_finite()), rounded: 0.0, rounded_last: 0.0 }
+    }
+
+    /// A run whose validation errors go through `valid`; the test error of length T in row k is T times `test[k]`.
+    fn run(head: &str, seed: u64, valid: &[f64], test: &[f64]) -> ImageRow {
+        let row = |k: usize| Row {
+            epoch: 5 * k as u64,
+            step: 1_000 * k as u64,
+            train: part(1.0),
+            valid: part(valid[k]),
+            test: (1..=LENGTHS).map(|length| part(length as f64 * test[k])).collect(),
+            weights: vec![1.0, 1.0],
+            sparsity: 0.25,
+        };
+        let settings = ImageSettings::default();
+        let spec = ImageSpec { task: "mnist-sequential".into(), head: head.into(), settings, seed, numerics: 1 };
+        let history = History::Sequence((0..valid.len()).map(row).collect());
+        ImageRow::new(&spec, &history, &[], &[])
+    }
+
+    fn model<'a>(label: &'a str, rows: &'a [ImageRow]) -> Model<'a> {
+        Model { label, index: 0, rows: rows.iter().collect(), planned: rows.len() }
+    }
+
+    /// Best rows have test errors 1, 2, 3, and mean 2, deviation 1; t with two degrees of freedom is 6.9646 at 99 %.
+    #[test]
+    fn thresholds_come_from_solved_reference_runs() {
+        let mut rows = vec![
+            run("mul", 0, &[9.0, 1.0, 5.0], &[9.0, 1.0, 9.0]),
+            run("mul", 1, &[9.0, 1.1], &[9.0, 2.0]),
+            run("mul", 2, &[9.0, 0.9], &[9.0, 3.0]),
+            run("mul", 3, &[9e9, 500.0], &[9.0, 700.0]),
+            run("mul", 4, &[f64::NAN], &[1.0]),
+        ];
+        let reference = model("reference", &rows);
+        assert!(reference.is_reference());
+        let found = thresholds(&reference).unwrap();
+        assert_eq!((found.used.as_slice(), found.dropped.as_slice()), (&[0, 1, 2][..], &[3, 4][..]));
+        let want = 2.0 + 6.964_557 / 3f64.sqrt();
+        assert!((found.values[0] - want).abs() < 1e-5, "{} {want}", found.values[0]);
+        assert!((found.values[9] - 10.0 * want).abs() < 1e-4);
+        // Of two seeds, one of which failed, one is left: no thresholds.
+        rows.drain(1..3);
+        assert!(thresholds(&model("reference", &rows)).is_none());
+        assert!(thresholds(&model("reference", &[])).is_none());
+    }
+
+    #[test]
+    fn a_run_is_judged_by_its_best_validation_row() {
+        let limits = Thresholds { values: vec![1.0; LENGTHS], used: vec![0, 1], dropped: Vec::new() };
+        let rows = [
+            // Solved at its best row, for the first time two rows earlier.
+            run("nmu", 0, &[5.0, 4.0, 3.0, 1.0], &[9.0, 0.6, 3.0, 0.7]),
+            // Below once, but not where validation is best.
+            run("nmu", 1, &[5.0, 4.0, 1.0], &[9.0, 0.5, 3.0]),
+            run("nmu", 2, &[f64::NAN], &[f64::NAN]),
+        ];
+        let judged = by_length(&model("NMU", &rows), &limits);
+        assert_eq!((judged[0].solved, judged[0].n), (1, 3));
+        assert_eq!((judged[0].solved_at.mean, judged[0].sparsity.mean), (Some(1_000.0), Some(0.25)));
+        assert_eq!(judged[1].solved, 0, "twice the error at twice the length");
+    }
 }

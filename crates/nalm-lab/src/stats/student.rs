@@ -21,6 +21,11 @@ pub(crate) fn interval(x: &[f64]) -> Estimate {
     normal_fallback(x, f64::NEG_INFINITY, f64::INFINITY)
 }
 
+/// The same for shares, which lie between 0 and 1.
+pub(crate) fn share(x: &[f64]) -> Estimate {
+    normal_fallback(x, 0.0, 1.0)
+}
+
 /// The mean of at least two values and half of its 95 % interval.
 pub(crate) fn mean_and_half_width(x: &[f64]) -> (f64, f64) {
     let n = x.len() as f64;

@@ -56,6 +56,39 @@ pub enum Layer {
 }
 
 impl Layer {
+    /// Checks that its sizes make sense and that its dropout is of a kind that the gradient knows.
+    fn check(&self) -> Result<(), nalm::Error> {
+        let size = |what, n: usize| nalm::Error::check(n > 0, what, n as f64, "at least 1");
+        let share = |drop: f64, known: bool, want| {
+            nalm::Error::check((0.0..1.0).contains(&drop), "dropout", drop, "at least 0 and below 1")?;
+            nalm::Error::check(drop == 0.0 || known, "dropout", drop, want)
+        };
+        match *self {
+            Layer::Conv { geometry: g, pool, drop } => {
+                for (what, n) in
+                    [("kernel size", g.kernel), ("input channels", g.inputs), ("output channels", g.outputs)]
+                {
+                    size(what, n)?;
+                }
+                let (least, pooled) = (g.height.min(g.width), if pool { 2 } else { 1 });
+                let room = "a kernel that fits into the image, with two rows and columns to pool";
+                nalm::Error::check(g.kernel + pooled <= least + 1, "kernel size", g.kernel as f64, room)?;
+                share(drop, pool, "0 without pooling")
+            }
+            Layer::Dense { inputs, outputs, activation, drop } => {
+                size("inputs", inputs)?;
+                size("outputs", outputs)?;
+                share(drop, activation == Activation::Relu, "0 without ReLU")
+            }
+            Layer::AveragePool { height, width, channels } => {
+                size("channels", channels)?;
+                let least = height.min(width);
+                nalm::Error::check(least > 1, "rows and columns to pool", least as f64, "at least 2")
+            }
+            Layer::SoftArgmax { classes } => size("classes", classes),
+        }
+    }
+
     /// Numbers that come in.
     pub fn input_len(&self) -> usize {
         match *self {
@@ -127,6 +160,8 @@ pub struct Net {
 impl Net {
     /// A stack whose neighbouring lengths fit.
     pub fn new(layers: Vec<Layer>, set: Set) -> Result<Self, nalm::Error> {
+        nalm::Error::check(!layers.is_empty(), "number of layers", 0.0, "at least 1")?;
+        layers.iter().try_for_each(Layer::check)?;
         for pair in layers.windows(2) {
             let (out, into) = (pair[0].output_len(), pair[1].input_len());
             if out != into {

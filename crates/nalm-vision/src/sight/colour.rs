@@ -296,7 +296,7 @@ mod tests {
             let transformers = 2 * colour.locator.param_len();
             let mut rng = Rng::fast("directions", Purpose::Data);
             let mut worst = 0f64;
-            for k in 0..10 {
+            for k in 0..20 {
                 // Every other direction moves the transformers alone, whose gradient is the smaller one.
                 let moved = if k % 2 == 0 { p.len() } else { transformers };
                 let d: Vec<f64> = (0..p.len()).map(|i| if i < moved { rng.uniform(-1.0, 1.0) } else { 0.0 }).collect();

@@ -36,7 +36,7 @@ pub(super) fn draw(experiment: &ImageExperiment, models: &[Model<'_>]) -> Option
     let rules = if experiment.task == "mnist-isolated" { vec![strict, rounded] } else { vec![rounded] };
     let caption = format!("{}: accuracy at the end, mean over folds with 95 % intervals", experiment.title);
     let mut svg = Svg::new(&caption, WIDTH);
-    let mut data = vec![record(&[&"rule", &"model", &"of", &"runs", &"mean", &"lower", &"upper"])];
+    let mut data = vec![record(&[&"rule", &"model", &"of", &"runs", &"mean", &"lower", &"upper", &"standard_error"])];
     let slot = (WIDTH - LEFT - 12.0) / models.len() as f64;
     for (panel, (name, rule)) in rules.iter().enumerate() {
         let top = 30.0 + panel as f64 * (PANEL + 40.0);
@@ -48,10 +48,21 @@ pub(super) fn draw(experiment: &ImageExperiment, models: &[Model<'_>]) -> Option
         }
         for (place, model) in models.iter().enumerate() {
             for (k, (of, value)) in SERIES.iter().enumerate() {
-                let estimate = model.last(|row| Some(100.0 * rule(&value(row))));
+                let share = model.last_share(|row| Some(rule(&value(row))));
+                let estimate = [share.mean, share.lower, share.upper].map(|v| v.map(|v| 100.0 * v));
+                let error = model.standard_error(|row| 100.0 * rule(&value(row)));
                 let runs = model.products().len();
-                let [mean, lower, upper] = [estimate.mean, estimate.lower, estimate.upper];
-                data.push(record(&[name, &model.label, of, &runs, &number(mean), &number(lower), &number(upper)]));
+                let [mean, lower, upper] = estimate;
+                data.push(record(&[
+                    name,
+                    &model.label,
+                    of,
+                    &runs,
+                    &number(mean),
+                    &number(lower),
+                    &number(upper),
+                    &number(error),
+                ]));
                 let Some(mean) = mean else { continue };
                 let x = LEFT + slot * (place as f64 + 0.14 + 0.72 * (k as f64 + 0.5) / 6.0);
                 if let (Some(lower), Some(upper)) = (lower, upper) {

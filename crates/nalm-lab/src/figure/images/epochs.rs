@@ -20,7 +20,7 @@ fn means(model: &Model<'_>, value: impl Fn(&Score) -> f64) -> Vec<(f64, Estimate
     let common = runs.iter().map(|(_, rows)| rows.len()).min().unwrap_or(0);
     let at = |k: usize| {
         let values: Vec<f64> = runs.iter().map(|(_, rows)| value(&rows[k].test)).collect();
-        (runs[0].1[k].epoch as f64, student::interval(&values))
+        (runs[0].1[k].epoch as f64, student::share(&values))
     };
     (0..common).map(at).collect()
 }
@@ -30,7 +30,7 @@ type Panel = (&'static str, fn(&Score) -> f64);
 fn digits(experiment: &ImageExperiment, models: &[Model<'_>]) -> Option<Figure> {
     let last = models.iter().flat_map(|m| m.products()).filter_map(|(_, rows)| Some(rows.last()?.epoch)).max()?.max(1);
     fn rule(accuracy: &Accuracy, strict: bool) -> f64 {
-        100.0 * if strict { accuracy.strict } else { accuracy.rounded }
+        if strict { accuracy.strict } else { accuracy.rounded }
     }
     let rounded: [Panel; 2] = [
         ("first digit, rounded", |s| rule(&s.accuracy[1], false)),
@@ -48,7 +48,7 @@ fn digits(experiment: &ImageExperiment, models: &[Model<'_>]) -> Option<Figure> 
     for (k, (title, value)) in panels.iter().enumerate() {
         let (left, top) = (68.0 + (k % 2) as f64 * (WIDE + 74.0), 30.0 + (k / 2) as f64 * (HIGH + 78.0));
         let x = Axis::linear(0.0, last as f64, left, left + WIDE);
-        let y = Axis::linear(0.0, 100.0, top + HIGH, top);
+        let y = Axis::linear(0.0, 1.0, top + HIGH, top);
         for model in models {
             let means = means(model, value);
             let edge = |of: fn(&Estimate) -> Option<f64>| {
@@ -68,7 +68,7 @@ fn digits(experiment: &ImageExperiment, models: &[Model<'_>]) -> Option<Figure> 
             }
         }
         svg.bold(left, top - 8.0, title);
-        svg.frame(&x, &y, "epochs", "%");
+        svg.frame(&x, &y, "epochs", "share right");
     }
     let names: Vec<(usize, &str)> = models.iter().map(|model| (model.index, model.label)).collect();
     let below = 30.0 + panels.len().div_ceil(2) as f64 * (HIGH + 78.0);

@@ -19,10 +19,10 @@ const FACETS: [Facet; 3] = [
 ];
 
 pub(super) fn draw(models: &[Model<'_>]) -> Option<Figure> {
-    let thresholds = models.iter().find(|model| model.label == "reference").and_then(summary::thresholds)?;
+    let thresholds = models.iter().find(|model| model.is_reference()).and_then(summary::thresholds)?;
     let others: Vec<(&Model<'_>, Vec<ByLength>)> = models
         .iter()
-        .filter(|model| model.label != "reference")
+        .filter(|model| !model.is_reference())
         .map(|model| (model, summary::by_length(model, &thresholds)))
         .collect();
     if others.is_empty() {
