@@ -179,10 +179,30 @@ impl Checker<'_> {
         Ok(())
     }
 
+    /// A section; one for each range where something else is varied.
     fn section(&self, written: &Written, section: &written::Section, into: &mut Experiment) -> Result<()> {
-        let file = &self.file;
         let own = section.preset.get(&self.preset).cloned().unwrap_or_default();
         let amount = own.or(self.base(written)?);
+        let Some(ranges) = amount.ranges.as_ref().filter(|ranges| section.axis.is_some() && ranges.len() > 1) else {
+            return self.part(written, section, section.name.clone(), amount, into);
+        };
+        for range in ranges {
+            let name = format!("{} on {}", section.name, range.get_ref());
+            let only = Amount { ranges: Some(vec![range.clone()]), ..amount.clone() };
+            self.part(written, section, name, only, into)?;
+        }
+        Ok(())
+    }
+
+    fn part(
+        &self,
+        written: &Written,
+        section: &written::Section,
+        name: String,
+        amount: Amount,
+        into: &mut Experiment,
+    ) -> Result<()> {
+        let file = &self.file;
         let Some(task_name) = section.task.as_ref().or(written.task.as_ref()) else {
             ensure!(written.model.is_empty(), "{file} has no task");
             return Ok(());
@@ -249,7 +269,7 @@ impl Checker<'_> {
                 if value.is_some() {
                     first.build().with_context(|| format!("{file}, section {}", section.name))?;
                 }
-                let label = label_of(range, *value, ranges.len());
+                let label = label_of(range, *value);
                 let start = into.runs.len();
                 match section.grid {
                     None => into.runs.extend((0..seeds).map(|seed| RunSpec { seed, ..first.clone() })),
@@ -266,9 +286,9 @@ impl Checker<'_> {
                 last.build().with_context(|| self.at(&model.module))?;
             }
         }
-        let labels = places.iter().map(|(range, value)| label_of(range, *value, ranges.len())).collect();
+        let labels = places.iter().map(|(range, value)| label_of(range, *value)).collect();
         let axis = axis.map(|axis| axis.label);
-        into.sections.push(Section { name: section.name.clone(), ranges: labels, grid: section.grid, axis });
+        into.sections.push(Section { name, ranges: labels, grid: section.grid, axis });
         Ok(())
     }
 
@@ -296,12 +316,12 @@ impl Checker<'_> {
     }
 }
 
-/// How a place on a section's axis is called: by its value, by its range, or by both.
-fn label_of(range: &str, value: Option<f64>, ranges: usize) -> String {
+/// How a place on a section's axis is called: by its value, or by its range.
+fn label_of(range: &str, value: Option<f64>) -> String {
     match value {
         None => range.into(),
-        Some(value) if ranges == 1 => value.to_string(),
-        Some(value) => format!("{value} on {range}"),
+        Some(value) if value != 0.0 && value.abs() < 1e-3 => format!("{value:e}"),
+        Some(value) => value.to_string(),
     }
 }
 
@@ -407,14 +427,15 @@ mod tests {
     #[test]
     fn an_axis_takes_the_place_of_the_ranges() {
         let experiment = load("second-order-limits", &Overrides::preset("paper")).unwrap().numbers().unwrap();
-        let place = experiment.sections.iter().position(|section| section.name == "label noise").unwrap();
+        let name = "label noise on U[1.1,1.2)";
+        let place = experiment.sections.iter().position(|section| section.name == name).unwrap();
         let section = &experiment.sections[place];
         assert_eq!(section.axis, Some("Relative deviation of the labels"));
-        assert_eq!(section.ranges.len(), 12);
+        assert_eq!(section.ranges, ["1e-7", "1e-6", "1e-5", "1e-4", "0.001", "0.01"]);
         for group in experiment.groups.iter().filter(|group| group.section == place) {
             let run = &experiment.runs[group.runs.start];
             let noise = run.problem.as_ref().and_then(|problem| problem.label_noise).unwrap();
-            assert_eq!(group.range, format!("{noise} on {}", run.range));
+            assert_eq!((group.range.parse::<f64>().unwrap(), run.range.as_str()), (noise, "U[1.1,1.2)"));
         }
     }
 
