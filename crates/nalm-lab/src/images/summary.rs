@@ -199,7 +199,7 @@ pub(crate) fn thresholds(reference: &Model<'_>) -> Option<Thresholds> {
         }
         let mean = errors.iter().sum::<f64>() / n;
         let variance = errors.iter().map(|e| (e - mean).powi(2)).sum::<f64>() / (n - 1.0);
-        mean + student::quantile(0.99, n - 1.0) * (variance / n).sqrt()
+        mean + student::exceeded_by(0.01, n - 1.0) * (variance / n).sqrt()
     };
     let seeds = |list: Vec<(u64, &sequential::Row)>| list.into_iter().map(|(seed, _)| seed).collect();
     let values = (0..sequential::LENGTHS).map(value).collect();

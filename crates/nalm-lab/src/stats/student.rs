@@ -6,12 +6,12 @@ use super::{Estimate, moments, normal_fallback};
 
 /// The 97.5 % point of Student's t distribution with `df` degrees of freedom.
 pub(crate) fn t_975(df: f64) -> f64 {
-    quantile(0.975, df)
+    exceeded_by(0.025, df)
 }
 
-/// The point of Student's t distribution with `df` degrees of freedom below which a share `p`, more than a half, lies.
-pub(crate) fn quantile(p: f64, df: f64) -> f64 {
-    let above = |t: f64| 0.5 * incomplete_beta(0.5 * df, 0.5, df / (df + t * t)) - (1.0 - p);
+/// The point of Student's t distribution with `df` degrees of freedom above which a share `tail`, less than a half, lies.
+pub(crate) fn exceeded_by(tail: f64, df: f64) -> f64 {
+    let above = |t: f64| 0.5 * incomplete_beta(0.5 * df, 0.5, df / (df + t * t)) - tail;
     let high = expand(2.0, |t| 2.0 * t, |t| above(t) < 0.0);
     bisect(0.0, high, above)
 }
@@ -53,6 +53,6 @@ mod tests {
             assert!((t_975(df) / want - 1.0).abs() < 1e-10, "{df}: {}", t_975(df));
         }
         // As printed with the thresholds of the sequential task.
-        assert!((quantile(0.99, 8.0) - 2.8965).abs() < 5e-5 && (quantile(0.99, 6.0) - 3.1427).abs() < 5e-5);
+        assert!((exceeded_by(0.01, 8.0) - 2.8965).abs() < 5e-5 && (exceeded_by(0.01, 6.0) - 3.1427).abs() < 5e-5);
     }
 }
