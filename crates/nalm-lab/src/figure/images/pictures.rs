@@ -32,10 +32,8 @@ pub(super) fn draw(models: &[Model<'_>]) -> Option<Figure> {
     let mut data = vec![record(&[&"model", &"sample", &"picture", &"width", &"channels", &"pixels"])];
     let mut top = 12.0;
     for (label, samples) in shown {
-        if !label.is_empty() {
-            svg.bold(12.0, top + 12.0, label);
-            top += 22.0;
-        }
+        svg.bold(12.0, top + 12.0, if label.is_empty() { "Test samples, the same for all models" } else { label });
+        top += 22.0;
         let titled = samples.iter().flatten().any(|picture| !picture.title.is_empty());
         let pictures: Vec<(usize, &Drawn)> =
             samples.iter().enumerate().flat_map(|(k, sample)| sample.iter().map(move |p| (k, p))).collect();
