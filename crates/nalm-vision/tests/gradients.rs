@@ -137,7 +137,8 @@ fn every_layer_has_the_gradient_of_its_differences() {
 #[test]
 fn whole_networks_have_the_gradient_of_their_differences() {
     for (name, net) in [
-        ("classifier", networks::digit_classifier(14, 1, Set::best())),
+        ("classifier", networks::digit_classifier(28, 1, Set::best())),
+        ("classifier of halved images", networks::digit_classifier(14, 1, Set::best())),
         ("colour classifier", networks::digit_classifier(21, 2, Set::best())),
         ("regressor", networks::digit_regressor(Set::best())),
         ("localisation", networks::localisation(Set::best())),
