@@ -295,7 +295,7 @@ impl RunSpec {
     }
 
     /// Builds and trains.
-    pub(crate) fn execute(&self, observer: &mut impl Observer<f32>) -> Result<(Built, Outcome<f32>)> {
+    pub(crate) fn execute(&self, observer: &mut dyn Observer<f32>) -> Result<(Built, Outcome<f32>)> {
         let built = self.build().with_context(|| format!("run {} on {}", self.module, self.range))?;
         let Built { network, task, config } = &built;
         let outcome = match &self.schedule {

@@ -113,7 +113,7 @@ pub(crate) trait Kernel {
 #[inline(always)]
 pub(crate) fn run<K: Kernel>(set: Set, kernel: K) -> K::Output {
     match set.0 {
-        Kind::Portable => kernel.run::<false, 4, 1>(),
+        Kind::Portable => portable(kernel),
         // SAFETY: only `Set::available` makes these values, after asking the processor for exactly these features.
         #[cfg(target_arch = "x86_64")]
         #[allow(unsafe_code)]
@@ -125,13 +125,22 @@ pub(crate) fn run<K: Kernel>(set: Set, kernel: K) -> K::Output {
     }
 }
 
+// `inline(never)` on these three also makes the compiler share them with the crates above this one, which would
+// otherwise compile every path again.
+#[inline(never)]
+fn portable<K: Kernel>(kernel: K) -> K::Output {
+    kernel.run::<false, 4, 1>()
+}
+
 #[cfg(target_arch = "x86_64")]
+#[inline(never)]
 #[target_feature(enable = "avx2,fma,bmi1,bmi2")]
 fn avx2<K: Kernel>(kernel: K) -> K::Output {
     kernel.run::<true, 6, 1>()
 }
 
 #[cfg(target_arch = "x86_64")]
+#[inline(never)]
 #[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,avx2,fma,bmi1,bmi2")]
 fn avx512<K: Kernel>(kernel: K) -> K::Output {
     kernel.run::<true, 12, 2>()

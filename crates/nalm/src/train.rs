@@ -15,7 +15,7 @@ use std::ops::ControlFlow;
 /// Logged rows that memory is reserved for.
 const MOST_ROWS: u64 = 1 << 20;
 
-/// Watches a run, and may stop it. The unit type watches nothing and costs nothing.
+/// Watches a run, and may stop it. The unit type watches nothing.
 pub trait Observer<R: Real> {
     /// Called whenever errors were evaluated, before the step.
     fn logged(&mut self, _row: &Row, _params: &[R]) -> ControlFlow<()> {
@@ -23,7 +23,6 @@ pub trait Observer<R: Real> {
     }
 
     /// Called after every step with its loss (data part, penalty part) and the parameters it led to.
-    #[inline(always)]
     fn stepped(&mut self, _step: u64, _loss: R, _penalty: R, _params: &[R]) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
@@ -40,7 +39,18 @@ pub fn train<R: Real>(
     task: &dyn Task<R>,
     seed: u64,
     config: &Config,
-    observer: &mut (impl Observer<R> + ?Sized),
+    observer: &mut dyn Observer<R>,
+) -> Result<Outcome<R>, Error> {
+    R::train(network, task, seed, config, observer)
+}
+
+/// [`train`], called through [`Real`] for the same reason as [`crate::module::every`].
+pub(crate) fn run<R: Real>(
+    network: &Network<R>,
+    task: &dyn Task<R>,
+    seed: u64,
+    config: &Config,
+    observer: &mut dyn Observer<R>,
 ) -> Result<Outcome<R>, Error> {
     config.check(network, task)?;
     config.stream.check(seed)?;

@@ -272,18 +272,22 @@ pub(crate) fn run<K: Kernel>(path: Path, kernel: K) -> K::Output {
     }
 }
 
+// `inline(never)` on these three also makes the compiler share them: a crate that uses a module of ours links to the
+// code in this crate instead of compiling all paths again.
 #[inline(never)]
 fn portable<K: Kernel>(kernel: K) -> K::Output {
     kernel.run()
 }
 
 #[cfg(target_arch = "x86_64")]
+#[inline(never)]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 fn avx2<K: Kernel>(kernel: K) -> K::Output {
     kernel.run()
 }
 
 #[cfg(target_arch = "x86_64")]
+#[inline(never)]
 #[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,avx2,bmi1,bmi2,lzcnt,popcnt")]
 fn avx512<K: Kernel>(kernel: K) -> K::Output {
     kernel.run()

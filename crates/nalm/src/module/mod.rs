@@ -201,7 +201,8 @@ impl Pass<'_> {
 /// A unit of arithmetic.
 ///
 /// Tensors are feature-major lanes (see [`Layout`]). `forward` and `backward` should be `#[inline(always)]`, which lets
-/// [`Dispatch`] compile them for every instruction set.
+/// [`Dispatch`] compile them for every instruction set; they are not behind the pointer, which would compile them once
+/// more for nobody.
 pub trait Module<R: Real>: Debug + Send + Sync {
     /// The name under which the module is listed.
     fn name(&self) -> &'static str;
@@ -222,7 +223,9 @@ pub trait Module<R: Real>: Debug + Send + Sync {
     fn init(&self, p: &mut [R], rng: &mut Rng);
 
     /// Computes `y` from `x`.
-    fn forward(&self, p: &[R], x: &[Lane<R>], y: &mut [Lane<R>], tape: &mut [Lane<R>], at: Layout, pass: Pass<'_>);
+    fn forward(&self, p: &[R], x: &[Lane<R>], y: &mut [Lane<R>], tape: &mut [Lane<R>], at: Layout, pass: Pass<'_>)
+    where
+        Self: Sized;
 
     /// Given the gradient `dy` of a loss, adds the parameters' gradient to `dp` and writes the inputs' gradient to
     /// `dx` where it is wanted. `x` and `tape` are those of the forward pass in training.
@@ -235,7 +238,8 @@ pub trait Module<R: Real>: Debug + Send + Sync {
         dp: &mut [R],
         tape: &mut [Lane<R>],
         at: Layout,
-    );
+    ) where
+        Self: Sized;
 
     /// The interval in which parameter `index` is kept.
     #[inline(always)]

@@ -31,7 +31,19 @@ pub fn follow<R: Real>(
     seed: u64,
     config: &Config,
     schedule: &TrainingSchedule,
-    observer: &mut (impl Observer<R> + ?Sized),
+    observer: &mut dyn Observer<R>,
+) -> Result<Outcome<R>, Error> {
+    R::follow(network, task, seed, config, schedule, observer)
+}
+
+/// [`follow`], called through [`Real`] for the same reason as [`crate::module::every`].
+pub(crate) fn run<R: Real>(
+    network: &Network<R>,
+    task: &dyn Task<R>,
+    seed: u64,
+    config: &Config,
+    schedule: &TrainingSchedule,
+    observer: &mut dyn Observer<R>,
 ) -> Result<Outcome<R>, Error> {
     schedule.check()?;
     let total = schedule.steps(config.batch, network.param_len()).saturating_mul(u64::from(schedule.attempts));
@@ -88,17 +100,17 @@ pub fn follow<R: Real>(
 }
 
 /// A run on its way.
-struct Way<'a, R: Real, O: ?Sized> {
+struct Way<'a, R: Real> {
     network: &'a Network<R>,
     wide: &'a Network<f64>,
     run: Run<'a, R>,
     held: HeldOut,
     step: u64,
-    observer: &'a mut O,
+    observer: &'a mut dyn Observer<R>,
     batch: usize,
 }
 
-impl<'a, R: Real, O: Observer<R> + ?Sized> Way<'a, R, O> {
+impl<R: Real> Way<'_, R> {
     fn log(&mut self) -> ControlFlow<()> {
         let row = self.run.evaluate(self.step);
         self.observer.logged(&row, &self.run.params)

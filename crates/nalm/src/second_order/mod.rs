@@ -18,7 +18,7 @@
 
 mod dense;
 mod discretise;
-mod follow;
+pub(crate) mod follow;
 mod jacobian;
 mod levenberg_marquardt;
 pub mod schedule;

@@ -78,8 +78,14 @@ pub struct TaskSpec<R: Real> {
 /// Makes a task.
 pub type BuildTask<R> = fn(Operation, usize, Distribution, Distribution) -> Result<Box<dyn Task<R>>, Error>;
 
-/// All tasks. A new one is a file, its `mod` line above and its `spec` here.
+/// All tasks.
 pub fn list<R: Real>() -> Vec<TaskSpec<R>> {
+    R::tasks()
+}
+
+/// The list. A new task is a file, its `mod` line above and its `spec` here. Called through [`Real`] for the same reason as
+/// [`crate::module::every`].
+pub(crate) fn every<R: Real>() -> Vec<TaskSpec<R>> {
     vec![single_module::spec(), arithmetic::spec()]
 }
 
