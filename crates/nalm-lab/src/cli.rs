@@ -266,6 +266,12 @@ pub(crate) struct Verify {
     /// Leave out rows of more steps than this.
     #[arg(long, requires = "record")]
     pub(crate) most_steps: Option<u64>,
+    /// How many rows of runs with images, each of which takes minutes or hours.
+    #[arg(long, default_value_t = 0, requires = "record")]
+    pub(crate) images: usize,
+    /// The folder with the four MNIST files [default: $NALM_MNIST, or data/mnist here or above]
+    #[arg(long, value_name = "DIR", requires = "record")]
+    pub(crate) mnist: Option<PathBuf>,
     /// Threads [default: all cores]
     #[arg(long, value_parser = parse_threads)]
     pub(crate) threads: Option<usize>,

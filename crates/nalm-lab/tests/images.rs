@@ -87,6 +87,11 @@ fn a_damaged_checkpoint_is_named_and_costs_nothing_but_time() {
     let message = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(message.contains(id) && message.contains("the run starts anew"), "{message}");
     assert_eq!(rows(here, "store"), want);
+    let again = succeed(here, &["verify", "--record", "store", "--images", "1"]);
+    assert_eq!(again.trim(), "1 of 1 rows have identical bits");
+    let none = nalm(here, &["verify", "--record", "store"]);
+    assert_eq!(none.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&none.stderr).contains("--images N runs N of its rows with images again"));
 }
 
 #[test]

@@ -18,14 +18,17 @@ pub(crate) struct Learner {
     pub(crate) epoch: u64,
     /// Share of the last epoch's updates after which the head's weights were not all exactly 1.
     pub(crate) off_one: f64,
+    /// What was measured so far.
+    pub(crate) history: History,
     adam: Adam,
     head_adam: Adam,
 }
 
 impl Learner {
-    pub(crate) fn new(params: Vec<f32>, head: Vec<f32>) -> Result<Self, nalm::Error> {
+    pub(crate) fn new(params: Vec<f32>, head: Vec<f32>, history: History) -> Result<Self, nalm::Error> {
         let (adam, head_adam) = (Adam::new(params.len())?, Adam::new(head.len())?);
-        Ok(Self { gradient: vec![0.0; params.len()], params, head, epoch: 0, off_one: 0.0, adam, head_adam })
+        let gradient = vec![0.0; params.len()];
+        Ok(Self { gradient, params, head, epoch: 0, off_one: 0.0, history, adam, head_adam })
     }
 
     /// Moves the parameters along the gradients.
@@ -35,7 +38,7 @@ impl Learner {
     }
 
     /// The state between two epochs.
-    pub(crate) fn checkpoint(&self, history: &History) -> Checkpoint {
+    pub(crate) fn checkpoint(&self) -> Checkpoint {
         let (means, squares, powers) = self.adam.memory();
         let (head_means, head_squares, _) = self.head_adam.memory();
         let tensors = [
@@ -47,12 +50,12 @@ impl Learner {
             ("head.squares", &head_squares),
         ];
         Checkpoint {
-            progress: Progress { epoch: self.epoch, powers, off_one: self.off_one, history: history.clone() },
+            progress: Progress { epoch: self.epoch, powers, off_one: self.off_one, history: self.history.clone() },
             tensors: tensors.map(|(name, data)| Tensor::flat(name, data)).into(),
         }
     }
 
-    /// Goes on from a state; its history is the caller's.
+    /// Goes on from a state.
     pub(crate) fn restore(&mut self, from: &Checkpoint) -> Result<(), Error> {
         let (len, head_len, powers) = (self.params.len(), self.head.len(), from.progress.powers);
         self.params.copy_from_slice(from.tensor("params", len)?);
@@ -61,6 +64,7 @@ impl Learner {
         let moments = (from.tensor("head.means", head_len)?, from.tensor("head.squares", head_len)?);
         self.head_adam.remember(moments.0, moments.1, powers)?;
         (self.epoch, self.off_one) = (from.progress.epoch, from.progress.off_one);
+        self.history = from.progress.history.clone();
         Ok(())
     }
 

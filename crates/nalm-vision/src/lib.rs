@@ -20,6 +20,7 @@ pub mod networks;
 pub mod pairs;
 pub mod product;
 mod recurrence;
+mod reel;
 pub mod score;
 pub mod sequential;
 mod sight;

@@ -166,7 +166,6 @@ pub struct Run {
     head: Network<f32>,
     penalty: Penalty,
     learner: Learner,
-    history: History,
 }
 
 /// What one update did.
@@ -200,8 +199,7 @@ impl Run {
         };
         Ok(Self {
             penalty: config.penalty(),
-            learner: Learner::new(params, head_params)?,
-            history: History::Product(Vec::new()),
+            learner: Learner::new(params, head_params, History::Product(Vec::new()))?,
             config,
             key,
             mnist,
@@ -214,7 +212,7 @@ impl Run {
 
     /// The rows so far.
     pub fn rows(&self) -> &[Row] {
-        match &self.history {
+        match &self.learner.history {
             History::Product(rows) => rows,
             History::Sequence(_) => &[],
         }
@@ -342,7 +340,7 @@ impl Training for Run {
 
     fn measure(&mut self) -> Result<(), Error> {
         let row = self.row()?;
-        if let History::Product(rows) = &mut self.history {
+        if let History::Product(rows) = &mut self.learner.history {
             rows.push(row);
         }
         Ok(())
@@ -370,17 +368,15 @@ impl Training for Run {
     }
 
     fn history(&self) -> &History {
-        &self.history
+        &self.learner.history
     }
 
     fn checkpoint(&self) -> Checkpoint {
-        self.learner.checkpoint(&self.history)
+        self.learner.checkpoint()
     }
 
     fn restore(&mut self, from: &Checkpoint) -> Result<(), Error> {
-        self.learner.restore(from)?;
-        self.history = from.progress.history.clone();
-        Ok(())
+        self.learner.restore(from)
     }
 
     fn tensors(&self) -> Vec<Tensor> {

@@ -5,10 +5,11 @@
 use crate::error::Error;
 use crate::export::{self, Tensor};
 use crate::learner::{Learner, shuffled, stateless};
-use crate::mnist::{Digits, Mnist, PIXELS, SIDE, normalise};
+use crate::mnist::{Digits, Mnist, SIDE, normalise};
 use crate::net::{Mode, Net, Workspace};
 use crate::networks;
 use crate::recurrence::{Cost, Inputs, Recurrence};
+use crate::reel::{Reel, fill, products};
 use crate::sight::Picture;
 use crate::training::{Checkpoint, History, Training, finite};
 use crate::vector::Set;
@@ -16,7 +17,6 @@ use nalm::module::{self, Options, Shape};
 use nalm::rng::Purpose;
 use nalm::{Pass, Penalty, Rng, Schedule};
 use serde::{Deserialize, Serialize};
-use std::ops::Range;
 use std::sync::Arc;
 
 /// Lengths on which is tested: one to this.
@@ -145,25 +145,6 @@ pub struct Row {
     pub sparsity: f64,
 }
 
-/// Digits of a part of MNIST in a fixed random order, without zeros.
-#[derive(Clone, Debug)]
-struct Reel {
-    places: Vec<u32>,
-}
-
-impl Reel {
-    fn new(digits: &Digits, among: Range<usize>, key: &str) -> Self {
-        let kept: Vec<u32> = among.filter(|&k| digits.labels()[k] != 0).map(|k| k as u32).collect();
-        let places = shuffled(kept.len(), key).into_iter().map(|k| kept[k as usize]).collect();
-        Self { places }
-    }
-
-    /// Sequences of a length; images that are left over are not used.
-    fn sequences(&self, length: usize) -> usize {
-        self.places.len() / length
-    }
-}
-
 /// A run under way.
 #[derive(Debug)]
 pub struct Run {
@@ -180,7 +161,6 @@ pub struct Run {
     cell: Recurrence<f32>,
     penalty: Penalty,
     learner: Learner,
-    history: History,
 }
 
 impl Run {
@@ -213,9 +193,8 @@ impl Run {
             test: Reel::new(&mnist.test, 0..10_000, "sequential, test"),
             work: net.workspace(READ.max(TRAINED * config.batch)),
             penalty: config.penalty(),
-            learner: Learner::new(params, cell_params)?,
+            learner: Learner::new(params, cell_params, History::Sequence(Vec::new()))?,
             x: Vec::new(),
-            history: History::Sequence(Vec::new()),
             config,
             key,
             mnist,
@@ -226,7 +205,7 @@ impl Run {
 
     /// The rows so far.
     pub fn rows(&self) -> &[Row] {
-        match &self.history {
+        match &self.learner.history {
             History::Sequence(rows) => rows,
             History::Product(_) => &[],
         }
@@ -349,21 +328,6 @@ impl Run {
     }
 }
 
-/// Products of the first one, two, … digits of sequences; `places` are those of the first step, then of the second, and so on.
-fn products(digits: &Digits, places: &[u32], sequences: usize) -> Vec<f32> {
-    let mut all: Vec<f32> = places.iter().map(|&place| f32::from(digits.labels()[place as usize])).collect();
-    for k in sequences..all.len() {
-        all[k] *= all[k - sequences];
-    }
-    all
-}
-
-fn fill(digits: &Digits, places: &[u32], x: &mut Vec<f32>) {
-    x.clear();
-    x.reserve(places.len() * PIXELS);
-    places.iter().for_each(|&place| x.extend(digits.image(place as usize).iter().map(|&byte| normalise(byte))));
-}
-
 impl Training for Run {
     fn epoch(&self) -> u64 {
         self.learner.epoch
@@ -383,7 +347,7 @@ impl Training for Run {
 
     fn measure(&mut self) -> Result<(), Error> {
         let row = self.row()?;
-        if let History::Sequence(rows) = &mut self.history {
+        if let History::Sequence(rows) = &mut self.learner.history {
             rows.push(row);
         }
         Ok(())
@@ -404,17 +368,15 @@ impl Training for Run {
     }
 
     fn history(&self) -> &History {
-        &self.history
+        &self.learner.history
     }
 
     fn checkpoint(&self) -> Checkpoint {
-        self.learner.checkpoint(&self.history)
+        self.learner.checkpoint()
     }
 
     fn restore(&mut self, from: &Checkpoint) -> Result<(), Error> {
-        self.learner.restore(from)?;
-        self.history = from.progress.history.clone();
-        Ok(())
+        self.learner.restore(from)
     }
 
     fn tensors(&self) -> Vec<Tensor> {
@@ -435,25 +397,6 @@ impl Training for Run {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn images_and_sequences_are_as_many_as_published() {
-        let mnist = Mnist::load(&std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/mnist")).unwrap();
-        let train = Reel::new(&mnist.train, 0..55_000, "a");
-        let valid = Reel::new(&mnist.train, 55_000..60_000, "b");
-        let test = Reel::new(&mnist.test, 0..10_000, "c");
-        assert_eq!([&train, &valid, &test].map(|reel| reel.places.len()), [49_566, 4_511, 9_020]);
-        assert_eq!((train.sequences(2), valid.sequences(2)), (24_783, 2_255));
-        let lengths: Vec<usize> = (1..=LENGTHS).map(|length| test.sequences(length)).collect();
-        let want = [
-            9020, 4510, 3006, 2255, 1804, 1503, 1288, 1127, 1002, 902, 820, 751, 693, 644, 601, 563, 530, 501, 474, 451,
-        ];
-        assert_eq!(lengths, want);
-        assert_eq!(train.sequences(2).div_ceil(64), 388);
-        let places: Vec<u32> = test.places[..6].to_vec();
-        let digit = |k: usize| f32::from(mnist.test.labels()[places[k] as usize]);
-        assert_eq!(products(&mnist.test, &places, 2)[5], digit(1) * digit(3) * digit(5));
-    }
 
     #[test]
     fn the_penalty_ramps_by_update() {

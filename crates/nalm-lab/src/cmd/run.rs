@@ -93,7 +93,7 @@ fn carry_out(arguments: &Run) -> Result<Vec<Study>> {
             if let Some(mnist) = &mnist {
                 let every = Duration::from_secs(arguments.checkpoint);
                 let safety = images::Safety { store: arguments.store.clone(), every };
-                train_images(&images, mnist, threads, &safety, &mut segment)?;
+                train_images(&images, mnist, threads, &safety, |row| segment.append_image(&row))?;
             }
             Ok(())
         })();
@@ -104,18 +104,18 @@ fn carry_out(arguments: &Run) -> Result<Vec<Study>> {
 }
 
 /// Carries out runs with images, with progress on the standard error, until they are done or a signal arrives.
-fn train_images(
+pub(crate) fn train_images(
     runs: &[ImageSpec],
     mnist: &Arc<Mnist>,
     threads: usize,
     safety: &images::Safety,
-    segment: &mut Segment,
+    mut keep: impl FnMut(ImageRow) -> Result<()>,
 ) -> Result<()> {
     let stop = listen()?;
     let watched = images::Watched::default();
     let progress = std::cell::RefCell::new(Progress::new(runs.len(), runs.iter().map(ImageSpec::cost).sum()));
     let keep = |row: ImageRow| {
-        segment.append_image(&row)?;
+        keep(row)?;
         progress.borrow_mut().done += 1;
         Ok(())
     };

@@ -1,7 +1,8 @@
 //! `nalm verify`: the laboratory against what was published, or a record against itself.
 
-use super::run::{threads, train_all};
+use super::run::{threads, train_all, train_images};
 use crate::cli::Verify;
+use crate::images::{self, ImageRow, ImageSpec};
 use crate::pool::Finished;
 use crate::row::Row;
 use crate::runspec::RunSpec;
@@ -14,7 +15,7 @@ use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 pub(crate) fn run(arguments: &Verify) -> Result<()> {
     match &arguments.record {
@@ -88,51 +89,82 @@ fn published(arguments: &Verify) -> Result<()> {
     Ok(())
 }
 
+/// Runs a sample of a record again and compares all bits.
 fn record(arguments: &Verify, path: &Path) -> Result<()> {
     ensure!(path.join("seg").is_dir(), "{} is no store: it has no folder seg", path.display());
     let contents = store::read(path)?;
     let seed = arguments.seed.unwrap_or_else(|| {
         SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos() as u64 % 1_000_000_007)
     });
-    let (same, other): (Vec<&Row>, Vec<&Row>) =
+    let set = nalm_vision::Set::best().name();
+    let (rows, other): (Vec<&Row>, Vec<&Row>) =
         contents.rows.values().partition(|row| row.spec.numerics == nalm::NUMERICS);
-    let mut sample: Vec<&Row> = same
-        .into_iter()
-        .filter(|row| arguments.most_steps.is_none_or(|most| row.spec.steps <= most) && row.status != "failed")
-        .collect();
-    // The order of a hash is as good as a shuffle, and the same everywhere.
-    sample.sort_by_key(|row| Sha256::digest(format!("{seed} {}", row.id)));
-    sample.truncate(arguments.sample);
-    if !contents.images.is_empty() {
-        eprintln!("{} rows of runs with images are not run again: each takes minutes or hours", contents.images.len());
+    let (images, other_images): (Vec<&ImageRow>, Vec<&ImageRow>) =
+        contents.images.values().partition(|row| row.image.numerics == nalm_vision::NUMERICS && row.set == set);
+    let other = other.len() + other_images.len();
+    let short = |row: &&Row| arguments.most_steps.is_none_or(|most| row.spec.steps <= most) && row.status != "failed";
+    let rows = sample(rows.into_iter().filter(short), |row| &row.id, seed, arguments.sample);
+    let carried_out = |row: &&ImageRow| row.status != "failed";
+    let images = sample(images.into_iter().filter(carried_out), |row| &row.id, seed, arguments.images);
+    let count = rows.len() + images.len();
+    if count == 0 {
+        let versions = format!("numerics version {}, with images {} on {set}", nalm::NUMERICS, nalm_vision::NUMERICS);
+        let hint = if contents.images.is_empty() { "" } else { "; --images N runs N of its rows with images again" };
+        bail!("{} holds no row that can be run again here ({versions}){hint}", path.display());
     }
-    if sample.is_empty() {
-        bail!("{} holds no row of numerics version {} to run again", path.display(), nalm::NUMERICS);
+    let all = contents.rows.len() + contents.images.len();
+    eprintln!("sample {seed}: {count} of {all} rows");
+    if other > 0 {
+        eprintln!("{other} rows are of another numerics version or instruction set and are not compared");
     }
-    eprintln!("sample {seed}: {} of {} rows", sample.len(), contents.rows.len());
-    if !other.is_empty() {
-        eprintln!("{} rows are of another numerics version and are not compared", other.len());
-    }
-    let runs: Vec<RunSpec> = sample.iter().map(|row| row.spec.clone()).collect();
+
     let mut different = Vec::new();
-    let keep = |Finished { row, .. }: Finished| {
-        // A row that does not fit its own identity was changed by hand.
-        if contents.rows.get(&row.id).is_none_or(|known| known.result_hash != row.result_hash) {
-            different
-                .push(format!("{} on {}, seed {} (run {})", row.spec.module, row.spec.range, row.spec.seed, row.id));
-        }
-        Ok(())
-    };
-    train_all(&runs, threads(arguments.threads), keep, || Ok(()))?;
+    let threads = threads(arguments.threads);
+    if !rows.is_empty() {
+        let runs: Vec<RunSpec> = rows.iter().map(|row| row.spec.clone()).collect();
+        let keep = |Finished { row, .. }: Finished| {
+            // A row that does not fit its own identity was changed by hand.
+            if contents.rows.get(&row.id).is_none_or(|known| known.result_hash != row.result_hash) {
+                let RunSpec { module, range, seed, .. } = &row.spec;
+                different.push(format!("{module} on {range}, seed {seed} (run {})", row.id));
+            }
+            Ok(())
+        };
+        train_all(&runs, threads, keep, || Ok(()))?;
+    }
+    if !images.is_empty() {
+        let runs: Vec<ImageSpec> = images.iter().map(|row| row.image.clone()).collect();
+        let mnist = images::find(arguments.mnist.as_deref())?;
+        let scratch = std::env::temp_dir().join(format!("nalm-verify-{}", std::process::id()));
+        let safety = images::Safety { store: scratch.clone(), every: Duration::MAX };
+        let keep = |row: ImageRow| {
+            if contents.images.get(&row.id).is_none_or(|known| known.result_hash != row.result_hash) {
+                let ImageSpec { task, head, seed, .. } = &row.image;
+                different.push(format!("{task} with {head}, fold or seed {seed} (run {})", row.id));
+            }
+            Ok(())
+        };
+        let result = train_images(&runs, &mnist, threads, &safety, keep);
+        let _ = std::fs::remove_dir_all(scratch);
+        result?;
+    }
     different.sort();
     if arguments.json {
-        super::print_json(&json!({"sample": seed, "rows": runs.len(), "identical": runs.len() - different.len(),
-            "different": different, "other_numerics": other.len()}))?;
+        super::print_json(&json!({"sample": seed, "rows": count, "identical": count - different.len(),
+            "different": different, "other_numerics": other}))?;
     } else {
         let mut out = std::io::stdout().lock();
         different.iter().try_for_each(|line| writeln!(out, "different: {line}"))?;
-        writeln!(out, "{} of {} rows have identical bits", runs.len() - different.len(), runs.len())?;
+        writeln!(out, "{} of {count} rows have identical bits", count - different.len())?;
     }
     ensure!(different.is_empty(), "{} rows of the record differ from what they are when run again", different.len());
     Ok(())
+}
+
+/// Some of the rows. The order of a hash is as good as a shuffle, and the same everywhere.
+fn sample<'a, T>(rows: impl Iterator<Item = &'a T>, id: fn(&T) -> &String, seed: u64, most: usize) -> Vec<&'a T> {
+    let mut rows: Vec<&T> = rows.collect();
+    rows.sort_by_cached_key(|row| Sha256::digest(format!("{seed} {}", id(row))));
+    rows.truncate(most);
+    rows
 }
