@@ -4,6 +4,7 @@ use super::super::svg::{Anchor, Axis, Svg, colour};
 use super::super::{Figure, record};
 use crate::images::ImageExperiment;
 use crate::images::summary::Model;
+use nalm_vision::score::Confusion;
 
 /// The fold whose classes were published.
 const FOLD: u64 = 2;
@@ -19,8 +20,7 @@ pub(super) fn draw(experiment: &ImageExperiment, models: &[Model<'_>]) -> Vec<Fi
         let runs = model.products();
         let of = runs.iter().find(|(seed, _)| *seed == FOLD);
         if let Some(confusion) = of.and_then(|(_, rows)| rows.last()?.confusion.as_ref()) {
-            let (cut, rounded) = (&confusion.truncated, &confusion.rounded);
-            found.push(Found { index: model.index, label: model.label, cut, rounded });
+            found.push(Found { index: model.index, label: model.label, confusion });
         }
     }
     if found.is_empty() {
@@ -33,18 +33,22 @@ pub(super) fn draw(experiment: &ImageExperiment, models: &[Model<'_>]) -> Vec<Fi
 struct Found<'a> {
     index: usize,
     label: &'a str,
-    cut: &'a Counts,
-    rounded: &'a Counts,
+    confusion: &'a Confusion,
 }
 
 impl Found<'_> {
     fn counts(&self, truncated: bool) -> &Counts {
-        if truncated { self.cut } else { self.rounded }
+        if truncated { &self.confusion.truncated } else { &self.confusion.rounded }
     }
-}
 
-fn share(counts: &Counts, digit: usize) -> f64 {
-    f64::from(counts[digit][digit]) / f64::from(counts[digit].iter().sum::<u32>().max(1))
+    /// How often a digit was there, what was not read as a number included.
+    fn all(&self, digit: usize) -> f64 {
+        f64::from((self.confusion.rounded[digit].iter().sum::<u32>() + self.confusion.unread[digit]).max(1))
+    }
+
+    fn share(&self, truncated: bool, digit: usize) -> f64 {
+        f64::from(self.counts(truncated)[digit][digit]) / self.all(digit)
+    }
 }
 
 fn bars(truncated: bool, found: &[Found<'_>]) -> Figure {
@@ -74,7 +78,7 @@ fn bars(truncated: bool, found: &[Found<'_>]) -> Figure {
         for digit in 0..10 {
             for (place, of) in found.iter().enumerate() {
                 let x = left + slot * (digit as f64 + 0.07) + place as f64 * wide;
-                let (floor, high) = (y.at(low), y.at(share(of.counts(cut), digit)));
+                let (floor, high) = (y.at(low), y.at(of.share(cut, digit)));
                 let d = format!("M{x:.1} {floor:.1}V{high:.1}h{:.1}V{floor:.1}Z", 0.9 * wide);
                 svg.fill(&d, colour(of.index));
             }
@@ -82,7 +86,7 @@ fn bars(truncated: bool, found: &[Found<'_>]) -> Figure {
         svg.stroke(&format!("M{left} {top}v{panel}H{}", width - 12.0), "#333333", 1.0);
     }
     for (of, digit) in found.iter().flat_map(|of| (0..10).map(move |digit| (of, digit))) {
-        data.push(record(&[&of.label, &digit, &share(of.cut, digit), &share(of.rounded, digit)]));
+        data.push(record(&[&of.label, &digit, &of.share(true, digit), &of.share(false, digit)]));
     }
     let floor = 30.0 + panels.len() as f64 * (panel + 36.0) - 36.0;
     for digit in 0..10 {
@@ -106,13 +110,13 @@ fn matrices(truncated: bool, found: &[Found<'_>]) -> Figure {
         let (left, top) = (34.0 + (k % 3) as f64 * (side + 34.0), 44.0 + (k / 3) as f64 * (side + 66.0));
         svg.bold(left, top - 24.0, label);
         for (truth, row) in counts.iter().enumerate() {
-            let all = row.iter().sum::<u32>().max(1);
+            let all = of.all(truth);
             let y = top + truth as f64 * CELL;
             svg.text(left - 6.0, y + 17.0, Anchor::End, &truth.to_string());
             svg.text(left + (truth as f64 + 0.5) * CELL, top - 6.0, Anchor::Middle, &truth.to_string());
             for (read, &count) in row.iter().enumerate() {
                 data.push(record(&[label, &truth, &read, &count]));
-                let share = f64::from(count) / f64::from(all);
+                let share = f64::from(count) / all;
                 let mix = |to: f64| (255.0 + (to - 255.0) * share.sqrt()).round() as u8;
                 let fill = format!("#{:02x}{:02x}{:02x}", mix(0.0), mix(90.0), mix(160.0));
                 let x = left + read as f64 * CELL;
