@@ -1,6 +1,7 @@
 //! Experiments with images: long runs, epoch by epoch, that can be stopped at any time.
 
 mod carry_out;
+mod compare;
 mod data;
 mod report;
 mod row;

@@ -1,7 +1,8 @@
 //! Pages of experiments with images.
 
+use super::compare::{Comparison, compare};
 use super::suite::ImageExperiment;
-use super::summary::{self, Comparison, Model, Thresholds};
+use super::summary::{self, Model, Thresholds};
 use crate::figure;
 use crate::page::{self, Block};
 use crate::report::{Found, csv, origin, save, texts};
@@ -16,7 +17,7 @@ use std::path::Path;
 pub(crate) fn write(experiment: &ImageExperiment, contents: &Contents, folder: &Path) -> Result<Found> {
     std::fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
     let models = summary::models(experiment, &contents.images);
-    let compared = summary::compare(experiment, &models);
+    let compared = compare(experiment, &models);
     let mut blocks = vec![Block::Title(experiment.title.clone())];
     let mut figures = Vec::new();
     for figure in figure::images::all(experiment, &models) {

@@ -4,6 +4,7 @@ use super::spec::{ImageSettings, ImageSpec, TASKS};
 use crate::suite::Overrides;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use nalm::Error;
+use nalm_vision::sequential;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -60,6 +61,7 @@ struct Expect {
     strict: Option<f64>,
     rounded: Option<f64>,
     at_one: Option<f64>,
+    success_by_length: Option<Vec<f64>>,
     beats: Option<Spanned<String>>,
     source: String,
 }
@@ -107,7 +109,9 @@ pub(crate) enum Claim {
     Rounded(f64),
     /// This share of runs that end with weights of exactly 1.
     AtOne(f64),
-    /// A higher accuracy of the product than that model's, by the rule of the task.
+    /// This share of runs that solve sequences of this length.
+    Success { length: usize, rate: f64 },
+    /// A higher accuracy of the product than that model's, by the rule of the task; with sequences, more runs that solve several lengths.
     Beats(String),
 }
 
@@ -212,20 +216,34 @@ pub(crate) fn check(name: &str, file: &str, text: &str, overrides: &Overrides) -
                 return unknown("model", name, &labels);
             }
         }
-        let claims = [
+        let lengths = expect.success_by_length.iter().flatten().zip(1..);
+        let claims: Vec<Claim> = [
             expect.strict.map(Claim::Strict),
             expect.rounded.map(Claim::Rounded),
             expect.at_one.map(Claim::AtOne),
             expect.beats.as_ref().map(|model| Claim::Beats(model.get_ref().clone())),
-        ];
-        let mut given = claims.into_iter().flatten();
-        let (Some(claim), None) = (given.next(), given.next()) else {
-            bail!("{}: an expectation has exactly one of strict, rounded, at_one and beats", at(expect.model.span()));
-        };
+        ]
+        .into_iter()
+        .flatten()
+        .chain(lengths.map(|(&rate, length)| Claim::Success { length, rate }))
+        .collect();
+        let given = [expect.strict, expect.rounded, expect.at_one].iter().flatten().count()
+            + usize::from(expect.beats.is_some())
+            + usize::from(expect.success_by_length.is_some());
+        if given != 1 {
+            let keys = "strict, rounded, at_one, success_by_length and beats";
+            bail!("{}: an expectation has exactly one of {keys}", at(expect.model.span()));
+        }
+        if let Some(rates) = &expect.success_by_length {
+            let (task, want) = (&experiment.task, sequential::LENGTHS);
+            ensure!(task == "mnist-sequential", "{}: {task} has no lengths", at(expect.model.span()));
+            ensure!(rates.len() == want, "{}: {} lengths instead of {want}", at(expect.model.span()), rates.len());
+        }
         // A statement about a preset is none about runs with other settings.
         if overrides.set.is_empty() && expect.preset.as_ref().is_none_or(|only| *only == preset) {
-            let model = expect.model.get_ref().clone();
-            experiment.expectations.push(Expectation { model, claim, source: expect.source.clone() });
+            let of =
+                |claim| Expectation { model: expect.model.get_ref().clone(), claim, source: expect.source.clone() };
+            experiment.expectations.extend(claims.into_iter().map(of));
         }
     }
     Ok(experiment)

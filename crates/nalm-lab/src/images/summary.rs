@@ -1,9 +1,8 @@
 //! Rows of runs with images into numbers with intervals.
 
 use super::row::ImageRow;
-use super::suite::{Claim, Expectation, ImageExperiment};
+use super::suite::ImageExperiment;
 use crate::stats::{Estimate, beta, gamma, student, wilson};
-use crate::summary::show;
 use nalm_vision::score::Accuracy;
 use nalm_vision::{History, product, sequential};
 use std::collections::BTreeMap;
@@ -75,7 +74,7 @@ impl<'a> Model<'a> {
     }
 
     /// How many runs there would be if all of them were there.
-    fn is_complete(&self) -> bool {
+    pub(super) fn is_complete(&self) -> bool {
         self.rows.len() == self.planned
     }
 
@@ -93,64 +92,6 @@ pub(crate) fn rule(task: &str) -> (&'static str, fn(&Accuracy) -> f64) {
         "mnist-isolated" => ("strict", |accuracy| accuracy.strict),
         _ => ("rounded", |accuracy| accuracy.rounded),
     }
-}
-
-/// A published statement beside what we found.
-pub(crate) struct Comparison<'a> {
-    pub(crate) expectation: &'a Expectation,
-    pub(crate) published: String,
-    pub(crate) ours: String,
-    pub(crate) agrees: bool,
-}
-
-/// The published statements that can be held against these rows: means only over all runs that were planned, order over the seeds that two
-/// models have in common.
-pub(crate) fn compare<'a>(experiment: &'a ImageExperiment, models: &[Model<'_>]) -> Vec<Comparison<'a>> {
-    let find = |label: &str| models.iter().find(|model| model.label == label);
-    let percent = |v: f64| format!("{:.1} %", 100.0 * v);
-    let (name, rule) = rule(&experiment.task);
-    let one = |e: &'a Expectation| {
-        let model = find(&e.model)?;
-        let done = |published, ours, agrees| Some(Comparison { expectation: e, published, ours, agrees });
-        let mean = |p: f64, what: &str, estimate: Estimate| {
-            let agrees = estimate.lower? <= p && p <= estimate.upper?;
-            let ours = format!("{} (n = {})", show(estimate, percent), model.rows.len());
-            done(format!("{what} {}", percent(p)), ours, agrees)
-        };
-        match &e.claim {
-            Claim::Beats(_) => {}
-            _ if model.is_complete() => {}
-            _ => return None,
-        }
-        match &e.claim {
-            Claim::Strict(p) => mean(*p, "strict", model.last_share(|row| Some(row.test.accuracy[0].strict))),
-            Claim::Rounded(p) => mean(*p, "rounded", model.last_share(|row| Some(row.test.accuracy[0].rounded))),
-            Claim::AtOne(p) => {
-                let (found, all) = model.at_one();
-                let share = wilson::interval(found, all);
-                let agrees = share.lower? <= *p && *p <= share.upper?;
-                done(format!("weights (1, 1) in {}", percent(*p)), format!("{found} of {all}"), agrees)
-            }
-            Claim::Beats(other) => {
-                let (ours, theirs) = (model.products(), find(other)?.products());
-                let value = |rows: &[product::Row]| rows.last().map(|row| rule(&row.test.accuracy[0]));
-                let pairs = ours.iter().filter_map(|(seed, rows)| {
-                    let (_, others) = theirs.iter().find(|(other, _)| other == seed)?;
-                    Some((value(rows)?, value(others)?))
-                });
-                let (a, b): (Vec<f64>, Vec<f64>) = pairs.unzip();
-                let (mine, others) = (student::share(&a), student::share(&b));
-                let shown = format!(
-                    "{} against {} ({name}, {} common folds)",
-                    show(mine, percent),
-                    show(others, percent),
-                    a.len()
-                );
-                done(format!("above {other}"), shown, mine.mean? > others.mean?)
-            }
-        }
-    };
-    experiment.expectations.iter().filter_map(one).collect()
 }
 
 /// A model on sequences of one length.
