@@ -2,7 +2,7 @@
 
 use crate::schedule;
 use crate::variation::Variation;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use nalm::module::{self, Dispatch, Options, Shape};
 use nalm::second_order::follow;
 use nalm::task::{self, PAPER_RANGES, Task};
@@ -178,6 +178,9 @@ impl RunSpec {
         let (train_range, test_range) = (self.range.parse::<Distribution>()?, self.test_range.parse::<Distribution>()?);
         let normal = train_range.as_range().cloned();
         let problem = self.problem.clone().unwrap_or_default();
+        if self.task != "arithmetic" {
+            problem.only_labels().with_context(|| format!("task {}", self.task))?;
+        }
         let sizes = format!("{:?}", Variation { label_noise: None, sums: None, ..problem.clone() });
         let key: [&dyn std::fmt::Display; 6] =
             [&self.task, &self.operation, &self.inputs, &self.range, &self.test_range, &sizes];
@@ -187,6 +190,16 @@ impl RunSpec {
         })?;
         task = problem.with_label_noise(task)?;
         let (settings, network) = (self.settings(), self.network()?);
+        if self.schedule.is_some() {
+            for (option, given) in [
+                ("learning_rate", settings.learning_rate.is_some()),
+                ("ramp", settings.ramp.is_some()),
+                ("clamp", settings.clamp.is_some()),
+                ("penalty", settings.penalty.is_some()),
+            ] {
+                ensure!(!given, "{option} is for training without a schedule; here the phases say it");
+            }
+        }
         let mut config = Config::published(&network).steps(self.steps).stream(self.stream.parse()?);
         if self.task == "arithmetic" {
             config = config.ramp(1_000_000, 2_000_000);

@@ -95,7 +95,12 @@ impl Written {
     pub(crate) fn read(&self) -> Result<TrainingSchedule> {
         let usual = TrainingSchedule::default();
         let phases = self.phase.iter().enumerate();
-        let phases = phases.map(|(k, phase)| phase.read().with_context(|| format!("phase {}", k + 1)));
+        let checked = |phase: &WrittenPhase| -> Result<Phase> {
+            let read = phase.read()?;
+            read.check()?;
+            Ok(read)
+        };
+        let phases = phases.map(|(k, phase)| checked(phase).with_context(|| format!("phase {}", k + 1)));
         let schedule = TrainingSchedule {
             attempts: self.attempts.unwrap_or(usual.attempts),
             goal: self.goal.unwrap_or(usual.goal),
@@ -200,7 +205,13 @@ mod tests {
             ("phase = [{ optimiser = \"lm\", noise = true }]", "leave noise out"),
             ("phase = [{ optimiser = \"lm\", loss = \"mape\" }]", "lm minimises squares"),
             ("phase = [{ optimiser = \"lm\", precision = \"f16\" }]", "precision"),
-            ("phase = [{ optimiser = \"lm\", iterations = 0 }]", "iterations of a phase is 0"),
+            (
+                "phase = [{ optimiser = \"adam\" }, { optimiser = \"lm\", iterations = 0 }]",
+                "phase 2: iterations of a phase is 0",
+            ),
+            ("phase = [{ optimiser = \"adam\", learning_rate = -3.0 }]", "phase 1: learning rate is -3"),
+            ("phase = [{ optimiser = \"adam\", batch = 999999999 }]", "batch of a phase"),
+            ("phase = [{ optimiser = \"lm\", samples = 9000000000 }]", "below 2^24"),
             ("phase = [{ optimiser = \"adam\", loss = \"pearsn\" }]", "did you mean 'pearson'"),
             ("attempts = 0\nphase = [{ optimiser = \"adam\" }]", "number of attempts is 0"),
             ("goal = -1.0\nphase = [{ optimiser = \"adam\" }]", "goal of a schedule is -1"),

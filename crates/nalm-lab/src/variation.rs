@@ -53,6 +53,20 @@ impl Variation {
         Ok(Arc::new(Factors::new(inputs, factors, subset, overlap, differences, train, test)?))
     }
 
+    /// Refuses what only the arithmetic task has.
+    pub(crate) fn only_labels(&self) -> Result<()> {
+        for (key, given) in [
+            ("subset", self.subset.is_some()),
+            ("overlap", self.overlap.is_some()),
+            ("factors", self.factors.is_some()),
+            ("differences", self.differences.is_some()),
+            ("sums", self.sums.is_some()),
+        ] {
+            ensure!(!given, "{key} is for the arithmetic task; other problems only take label_noise");
+        }
+        Ok(())
+    }
+
     /// The task with noise on its labels, if there is any.
     pub(crate) fn with_label_noise(&self, task: Arc<dyn Task<f32>>) -> Result<Arc<dyn Task<f32>>> {
         match self.label_noise {

@@ -87,6 +87,12 @@ fn a_damaged_checkpoint_is_named_and_costs_nothing_but_time() {
     let message = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(message.contains(id) && message.contains("the run starts anew"), "{message}");
     assert_eq!(rows(here, "store"), want);
+    let left = here.join(format!("store/checkpoints/{id}.safetensors"));
+    std::fs::write(&left, b"killed between its row and clearing up").unwrap();
+    succeed(here, &[&run[..], &["--store", "store", "--dry-run"]].concat());
+    assert!(left.exists(), "a dry run changes nothing");
+    succeed(here, &[&run[..], &["--store", "store"]].concat());
+    assert!(!left.exists());
     let again = succeed(here, &["verify", "--record", "store", "--images", "1"]);
     assert_eq!(again.trim(), "1 of 1 rows have identical bits");
     let none = nalm(here, &["verify", "--record", "store"]);

@@ -13,7 +13,7 @@ use crate::{Error, Lane, Network, Real};
 use std::ops::ControlFlow;
 
 /// Logged rows that memory is reserved for.
-const MOST_ROWS: u64 = 1 << 20;
+pub(crate) const MOST_ROWS: u64 = 1 << 20;
 
 /// Watches a run, and may stop it. The unit type watches nothing.
 pub trait Observer<R: Real> {

@@ -129,7 +129,7 @@ fn fits_do_not_allocate_after_their_construction() {
             _ => steps[1] += 1,
         }
         rounded.copy_from_slice(fit.params());
-        discretise(&network, &mut rounded, &mut scratch);
+        discretise(&network, &mut rounded, &mut scratch).unwrap();
     }
     assert_eq!(COUNT.with(Cell::get), before);
     assert!(steps[0] > 5 && steps[1] > 0, "{steps:?}");

@@ -1,4 +1,4 @@
-//! Laws of second-order training: its Jacobian for every listed module, its fits against closed forms, its schedules.
+//! Laws of second-order fits: the Jacobian of every listed module, closed forms, rounding.
 
 #![cfg(feature = "second-order")]
 
@@ -7,15 +7,9 @@ use nalm::denoiser::DENOISERS;
 use nalm::module::{self, Pass};
 use nalm::noise::NOISES;
 use nalm::rng::{Purpose, Rng};
-use nalm::second_order::{
-    Adam, Jacobian, LevenbergMarquardt, Lm, Phase, Settings, Step, TrainingSchedule, discretise, follow, schedule,
-};
-use nalm::{
-    Arithmetic, Config, Dispatch, Error, Linear, Loss, Nau, Network, Nmu, Observer, Operation, Options, Outcome, Path,
-    Range, Real, Recurrent, Row, Shape, SingleModule, Snmu, Status, Task,
-};
+use nalm::second_order::{Jacobian, LevenbergMarquardt, Settings, Step, TrainingSchedule, discretise, follow};
+use nalm::{Config, Dispatch, Linear, Nau, Network, Nmu, Options, Real, Recurrent, Shape, SingleModule, Snmu};
 use proptest::prelude::*;
-use std::ops::ControlFlow;
 
 /// Every listed module by itself, sNMUs with every noise and denoiser, and stacks.
 fn networks() -> Vec<Network<f64>> {
@@ -74,9 +68,7 @@ fn jacobians_agree_with_central_differences() {
         let (p, data) = (initial(&network), batch::<f64>(inputs, outputs, 19, 0.5, 2.0));
         let mut jacobian = Jacobian::new(&network, data.at).unwrap();
         let mut found: Vec<(f64, Vec<f64>)> = Vec::new();
-        for block in 0..data.at.lanes() {
-            jacobian.block(&network, &p, &data, block, |r, g| found.push((r, g.to_vec())));
-        }
+        jacobian.each_row(&network, &p, &data, |r, g| found.push((r, g.to_vec()))).unwrap();
         assert_eq!(found.len(), 19 * outputs);
         let mut work = network.workspace(data.at);
         let mut outputs_at = |p: &[f64]| -> Vec<f64> {
@@ -195,6 +187,42 @@ fn a_linear_fit_takes_one_step_to_the_normal_equations_solution() {
     assert!(fit.relative_loss() < 1e-18);
 }
 
+/// Beyond 512 parameters, samples are gathered in larger blocks.
+#[test]
+fn a_fit_of_many_parameters_takes_one_step_too() {
+    let network = Network::<f64>::single(Linear::new(599, 1).unwrap());
+    let mut data = batch::<f64>(599, 1, 1_333, -1.0, 1.0);
+    let truth: Vec<f64> = (0..600).map(|k| f64::from(k % 7) - 3.0).collect();
+    let mut work = network.workspace(data.at);
+    data.t.copy_from_slice(network.forward(&truth, &data.x, &mut work, Pass::Eval));
+    let settings = Settings { damping: 1e-12, ..Settings::default() };
+    let mut fit = LevenbergMarquardt::new(&network, data, initial(&network), settings).unwrap();
+    assert_eq!(fit.iterate(), Step::Accepted);
+    let worst = fit.params().iter().zip(&truth).map(|(got, want)| (got - want).abs()).fold(0.0, f64::max);
+    assert!(worst < 1e-8, "{worst}");
+}
+
+#[test]
+fn fewer_samples_than_parameters_are_fitted_exactly() {
+    let network = Network::<f64>::single(Linear::new(40, 1).unwrap());
+    let data = batch::<f64>(40, 1, 21, -1.0, 1.0);
+    let mut fit = LevenbergMarquardt::new(&network, data, initial(&network), Settings::default()).unwrap();
+    (0..30).for_each(|_| _ = fit.iterate());
+    assert!(fit.relative_loss() < 1e-12, "{}", fit.relative_loss());
+    assert!(fit.params().iter().all(|w| w.is_finite()));
+}
+
+#[test]
+fn targets_that_are_all_0_are_fitted_like_others() {
+    let network = Network::<f64>::single(Nau::new(3, 1).unwrap());
+    let mut data = batch::<f64>(3, 1, 40, -1.0, 1.0);
+    data.t.fill(nalm::Lane::ZERO);
+    let mut fit = LevenbergMarquardt::new(&network, data, initial(&network), Settings::default()).unwrap();
+    assert!(fit.relative_loss() > 0.0 && fit.relative_loss() == fit.loss());
+    (0..20).for_each(|_| _ = fit.iterate());
+    assert!(fit.relative_loss() < 1e-20, "{}", fit.relative_loss());
+}
+
 /// The sum of squares never grows, and a fit that cannot improve says so.
 #[test]
 fn fits_descend_until_they_are_stuck() {
@@ -232,6 +260,15 @@ fn nothing_to_fit_and_misfits_are_named() {
     let mul = Network::<f64>::single(nalm::Mul::new(2, 1).unwrap());
     let error = LevenbergMarquardt::new(&mul, data(), Vec::new(), Settings::default()).unwrap_err();
     assert!(error.to_string().contains("number of parameters to fit is 0"));
+    let error = discretise(&network, &mut [0.5], &mut Vec::new()).unwrap_err();
+    assert!(error.to_string().contains("parameters to round"), "{error}");
+    let other = batch::<f64>(3, 1, 20, 0.0, 1.0);
+    let mut jacobian = Jacobian::new(&network, other.at).unwrap();
+    let error = jacobian.each_row(&network, &[0.5; 2], &other, |_, _| ()).unwrap_err();
+    assert!(error.to_string().contains("inputs of the samples"), "{error}");
+    let wide = Network::<f64>::single(Linear::new(16_384, 1).unwrap());
+    let error = LevenbergMarquardt::new(&wide, batch(16_384, 1, 1, 0.0, 1.0), vec![0.0; 16_385], Settings::default());
+    assert!(error.unwrap_err().to_string().contains("at most 16,384"));
 }
 
 proptest! {
@@ -254,7 +291,7 @@ proptest! {
         p[..6].iter_mut().for_each(|w| *w *= scale);
         p[6..].iter_mut().for_each(|w| *w /= scale);
         p.extend([0.9, 1.2, free, free]);
-        discretise(&network, &mut p, &mut Vec::new());
+        discretise(&network, &mut p, &mut Vec::new()).unwrap();
         prop_assert!(p[..12].iter().zip(&weights).all(|(&p, &w)| p == f64::from(w)), "{p:?}");
         prop_assert_eq!(&p[12..], &[1.0, 1.0, free, free][..]);
     }
@@ -264,168 +301,6 @@ proptest! {
 fn a_sum_that_feeds_no_product_keeps_its_scale() {
     let network = Network::<f64>::single(Nau::new(3, 1).unwrap());
     let mut p = [0.4, 0.3, -0.6];
-    discretise(&network, &mut p, &mut Vec::new());
+    discretise(&network, &mut p, &mut Vec::new()).unwrap();
     assert_eq!(p, [0.0, 0.0, -1.0]);
-}
-
-/// The smaller sister of the task that no published module solves.
-fn narrow() -> Arithmetic {
-    let (inside, outside) = ("U[1.1,1.2)".parse::<Range>().unwrap(), "U[1.2,6)".parse::<Range>().unwrap());
-    Arithmetic::with_subsets(Operation::Mul, 24, 0..6, 3..9, inside, outside).unwrap()
-}
-
-fn stack(inputs: usize) -> Network<f32> {
-    Network::new(vec![Box::new(Nau::new(inputs, 2).unwrap()), Box::new(Snmu::new(2, 1).unwrap())]).unwrap()
-}
-
-fn quick() -> TrainingSchedule {
-    TrainingSchedule {
-        phases: vec![Phase::Adam(Adam { steps: 6_000, ..Adam::default() }), Phase::Lm(Lm::default())],
-        ..TrainingSchedule::default()
-    }
-}
-
-fn run(network: &Network<f32>, schedule: &TrainingSchedule, path: Path, seed: u64) -> Outcome<f32> {
-    let config = Config { path, evaluation: 1_000, ..Config::published(network) };
-    follow(network, &narrow(), seed, &config, schedule, &mut ()).unwrap()
-}
-
-#[test]
-fn the_narrow_range_is_solved_with_the_same_bits_on_every_path() {
-    let network = stack(24);
-    for seed in 0..3 {
-        let outcomes: Vec<Outcome<f32>> =
-            Path::available().into_iter().map(|path| run(&network, &quick(), path, seed)).collect();
-        assert!(outcomes[0].solved() && outcomes[0].sparsity_error == 0.0, "{seed}: {}", outcomes[0].test_error);
-        assert!(outcomes.iter().all(|other| other == &outcomes[0]));
-        let mut samples = Task::<f32>::open(&narrow(), nalm::Stream::Fast, seed).unwrap();
-        samples.train(&mut Batch::zeros(24, 1, Layout::new(1).unwrap()));
-        let subsets = samples.subsets().unwrap();
-        let read = |row: &[f32]| row.iter().enumerate().filter(|(_, w)| **w != 0.0).map(|(i, _)| i).collect::<Vec<_>>();
-        let mut found = [read(&outcomes[0].params[..24]), read(&outcomes[0].params[24..48])];
-        found.sort();
-        assert_eq!(found, subsets.map(|subset| subset.collect::<Vec<_>>()));
-    }
-}
-
-/// First-order training on the same data does not: what the second phase adds is not luck of the seed.
-#[test]
-fn the_warm_up_alone_does_not_solve_it() {
-    let phases = vec![Phase::Adam(Adam { steps: 20_000, ..Adam::default() })];
-    let outcome = run(&stack(24), &TrainingSchedule { attempts: 1, phases, goal: 1e-7 }, Path::best(), 0);
-    assert!(!outcome.solved());
-}
-
-/// Keeps the weights after every fiftieth step.
-#[derive(Default)]
-struct Ends(Vec<Vec<f32>>);
-
-impl Observer<f32> for Ends {
-    fn stepped(&mut self, step: u64, _: f32, _: f32, params: &[f32]) -> ControlFlow<()> {
-        if step % 50 == 49 {
-            self.0.push(params.to_vec());
-        }
-        ControlFlow::Continue(())
-    }
-}
-
-#[test]
-fn attempts_go_on_until_the_goal_and_the_best_one_counts() {
-    let (network, phases) = (stack(24), vec![Phase::Adam(Adam { steps: 50, ..Adam::default() })]);
-    let config = Config { evaluation: 1_000, ..Config::published(&network) };
-    let mut samples = Task::<f32>::open(&narrow(), nalm::Stream::Fast, 0).unwrap();
-    let mut held = Batch::zeros(24, 1, Layout::new(1_024).unwrap());
-    samples.validation(&mut held);
-    let mut work = network.workspace(held.at);
-    let mut error_of = |params: &[f32]| -> f64 {
-        let y = network.forward(params, &held.x, &mut work, Pass::Eval);
-        y.iter().zip(&held.t).flat_map(|(y, t)| (0..16).map(|k| f64::from(y[k] - t[k]).powi(2))).sum()
-    };
-    for (goal, attempts) in [(1e-7, 5), (1e9, 1)] {
-        let schedule = TrainingSchedule { attempts: 5, goal, phases: phases.clone() };
-        let mut ends = Ends::default();
-        let outcome = follow(&network, &narrow(), 0, &config, &schedule, &mut ends).unwrap();
-        assert_eq!((ends.0.len(), outcome.reinitialisations), (attempts, attempts as u64 - 1));
-        let best = ends.0.iter().min_by(|a, b| error_of(a).total_cmp(&error_of(b))).unwrap();
-        assert_eq!(&outcome.params, best);
-    }
-}
-
-/// The first phase is what `train` does with the same settings, bit for bit.
-#[test]
-fn a_schedule_of_one_phase_is_the_loop() {
-    let network = stack(24);
-    let mut config = Config { evaluation: 500, ..Config::published(&network) };
-    config.penalties.fill(nalm::Penalty::NONE);
-    let phases = vec![Phase::Adam(Adam { steps: 2_001, ..Adam::default() })];
-    let schedule = TrainingSchedule { attempts: 1, goal: 1e-7, phases };
-    let ours = follow(&network, &narrow(), 5, &config, &schedule, &mut ()).unwrap();
-    let theirs = nalm::train(&network, &narrow(), 5, &config.clone().steps(2_000), &mut ()).unwrap();
-    assert_eq!(ours.params, theirs.params);
-    assert_eq!(ours.rows[..theirs.rows.len()], theirs.rows);
-}
-
-#[test]
-fn a_phase_without_noise_trains_an_snmu_like_an_nmu() {
-    let calm = |network: &Network<f32>, noise| {
-        let phases = vec![Phase::Adam(Adam { steps: 500, noise, loss: Loss::Mape, ..Adam::default() })];
-        run(network, &TrainingSchedule { attempts: 1, goal: 1e-7, phases }, Path::best(), 1).params
-    };
-    let nmu = Network::new(vec![
-        Box::new(Nau::new(24, 2).unwrap()) as Box<dyn Dispatch<f32>>,
-        Box::new(Nmu::new(2, 1).unwrap()),
-    ])
-    .unwrap();
-    assert_eq!(calm(&stack(24), false), calm(&nmu, true));
-    assert_ne!(calm(&stack(24), true), calm(&nmu, true));
-}
-
-struct StopAfter(u64);
-
-impl Observer<f32> for StopAfter {
-    fn logged(&mut self, _: &Row, _: &[f32]) -> ControlFlow<()> {
-        ControlFlow::Continue(())
-    }
-    fn stepped(&mut self, step: u64, _: f32, _: f32, _: &[f32]) -> ControlFlow<()> {
-        if step >= self.0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    }
-}
-
-#[test]
-fn observers_can_stop_either_phase() {
-    let (network, mut schedule) = (stack(24), quick());
-    schedule.phases[0] = Phase::Adam(Adam { steps: 100, ..Adam::default() });
-    let config = Config { evaluation: 100, ..Config::published(&network) };
-    for step in [50, 108] {
-        let outcome = follow(&network, &narrow(), 0, &config, &schedule, &mut StopAfter(step)).unwrap();
-        assert_eq!(outcome.status, Status::Cancelled { step });
-    }
-}
-
-#[test]
-fn schedules_have_names_and_bad_ones_are_refused() {
-    for spec in schedule::list() {
-        assert_eq!(TrainingSchedule::named(spec.name).unwrap(), spec.schedule);
-        spec.schedule.check().unwrap();
-    }
-    let unknown = TrainingSchedule::named("second-ordr").unwrap_err().to_string();
-    assert!(unknown.contains("did you mean 'second-order'"), "{unknown}");
-    let (adam, lm) = (Adam::default(), Lm::default());
-    for (phase, hint) in [
-        (Phase::Adam(Adam { steps: 0, ..adam }), "steps of a phase is 0"),
-        (Phase::Adam(Adam { batch: 0, ..adam }), "batch size is 0"),
-        (Phase::Adam(Adam { learning_rate: -1.0, ..adam }), "learning rate is -1"),
-        (Phase::Adam(Adam { ramp: Some((5, 5)), ..adam }), "end of the penalty ramp is 5"),
-        (Phase::Lm(Lm { iterations: 0, ..lm }), "iterations of a phase is 0"),
-        (Phase::Lm(Lm { samples: 0, ..lm }), "samples of a phase is 0"),
-        (Phase::Lm(Lm { per_parameter: f64::NAN, ..lm }), "samples for each parameter is NaN"),
-    ] {
-        let schedule = TrainingSchedule { phases: vec![phase], ..TrainingSchedule::default() };
-        let error: Error = schedule.check().unwrap_err();
-        assert!(error.to_string().contains(hint), "{error}");
-    }
-    let usual = TrainingSchedule::default();
-    assert_eq!(usual.samples(202), 20_000 * 128 + 1_024);
-    assert_eq!(usual.steps(128, 202), 20_000 + 600 * 8);
-    assert_eq!(lm.samples_of(1_000), 5_000);
 }

@@ -67,8 +67,11 @@ fn carry_out(arguments: &Run) -> Result<Vec<Study>> {
             }),
             Study::Images(e) => e.runs.iter().filter(|run| seen.insert(run.id())).for_each(|run| {
                 planned += 1;
-                if !done.has(&run.id()) {
-                    images.push(run.clone());
+                match done.has(&run.id()) {
+                    false => images.push(run.clone()),
+                    true if arguments.dry_run => {}
+                    // A process that was killed between writing its row and clearing up leaves a checkpoint that nobody needs.
+                    true => _ = std::fs::remove_file(images::checkpoint_of(&arguments.store, run)),
                 }
             }),
         }

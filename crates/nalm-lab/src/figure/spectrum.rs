@@ -39,13 +39,11 @@ fn spectrum(train: &str, test: &str) -> Result<Vec<Direction>, Error> {
     let n = params.len();
     let mut matrix = vec![0.0; n * n];
     let mut jacobian = Jacobian::new(&network, at)?;
-    for block in 0..at.lanes() {
-        jacobian.block(&network, &params, &batch, block, |_, gradient| {
-            for (row, &a) in matrix.chunks_exact_mut(n).zip(gradient) {
-                row.iter_mut().zip(gradient).for_each(|(cell, &b)| *cell += a * b);
-            }
-        });
-    }
+    jacobian.each_row(&network, &params, &batch, |_, gradient| {
+        for (row, &a) in matrix.chunks_exact_mut(n).zip(gradient) {
+            row.iter_mut().zip(gradient).for_each(|(cell, &b)| *cell += a * b);
+        }
+    })?;
     let mut all: Vec<Direction> = symmetric::eigen(matrix, n)
         .into_iter()
         .map(|(value, vector)| {

@@ -22,8 +22,13 @@ pub(crate) struct Safety {
 
 impl Safety {
     fn checkpoint(&self, spec: &ImageSpec) -> PathBuf {
-        self.store.join("checkpoints").join(format!("{}.safetensors", spec.id()))
+        checkpoint_of(&self.store, spec)
     }
+}
+
+/// Where a store keeps the state of a run under way.
+pub(crate) fn checkpoint_of(store: &Path, spec: &ImageSpec) -> PathBuf {
+    store.join("checkpoints").join(format!("{}.safetensors", spec.id()))
 }
 
 /// How far all runs together are.

@@ -9,7 +9,7 @@ mod spec;
 mod suite;
 pub(crate) mod summary;
 
-pub(crate) use carry_out::{Safety, Watched, carry_out};
+pub(crate) use carry_out::{Safety, Watched, carry_out, checkpoint_of};
 pub(crate) use data::find;
 pub(crate) use report::write;
 pub(crate) use row::{Drawn, ImageRow};

@@ -107,6 +107,9 @@ fn check(name: &str, path: &Path, text: &str, overrides: &Overrides) -> Result<E
         baselines: written.baselines.iter().map(|name| checker.model(&written.model, name)).collect::<Result<_>>()?,
     };
     checker.base(&written)?;
+    for (name, schedule) in &written.schedule {
+        schedule.read().with_context(|| format!("{}, schedule {name}", checker.file))?;
+    }
     if written.section.is_empty() {
         let only = written::Section {
             name: String::new(),
@@ -244,6 +247,9 @@ impl Checker<'_> {
             let model = &written.model[index];
             check_module(model.module.get_ref()).with_context(|| self.at(&model.module))?;
             let scheduled = self.schedule(written, model)?;
+            let asked = scheduled.is_some() && self.overrides.steps.is_some();
+            let name = &into.models[index];
+            ensure!(!asked, "{file}: --steps is not for {name}, whose schedule says how long it trains");
             for (range, value) in &places {
                 let mut first = RunSpec {
                     task: task.name.into(),
@@ -296,10 +302,12 @@ impl Checker<'_> {
     fn schedule(&self, written: &Written, model: &Model) -> Result<Option<schedule::Written>> {
         let Some(name) = &model.schedule else { return Ok(None) };
         let own = written.schedule.get(name.get_ref()).cloned();
-        let known: Vec<&str> = written.schedule.keys().map(String::as_str).collect();
-        let named = || match schedule::Written::named(name.get_ref()) {
-            Err(_) if !known.is_empty() => Err(nalm::Error::unknown("schedule", name.get_ref(), &known)),
-            found => found,
+        let built_in = nalm::second_order::schedule::list();
+        let known = written.schedule.keys().map(String::as_str).chain(built_in.iter().map(|spec| spec.name));
+        let known: Vec<&str> = known.collect();
+        let named = || {
+            schedule::Written::named(name.get_ref())
+                .map_err(|_| nalm::Error::unknown("schedule", name.get_ref(), &known))
         };
         let found = own.map_or_else(named, Ok).with_context(|| self.at(name))?;
         let read = found.read().with_context(|| format!("{}, schedule {}", self.file, name.get_ref()))?;

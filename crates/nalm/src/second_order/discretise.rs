@@ -1,6 +1,6 @@
 //! From fitted weights to arithmetic: fix the scales that the data leave open, then round.
 
-use crate::{Network, Real};
+use crate::{Error, Network, Real};
 
 /// What the box of a parameter says about its discrete values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +45,11 @@ pub(super) fn products<R: Real>(network: &Network<R>) -> Vec<usize> {
 /// A product does not care whether one factor is twice as large and another half as large. So where a layer of sums feeds a layer of
 /// products, every row of sums is first divided by its own scale: the median size of its large entries, those above half of the
 /// largest. `scratch` is emptied and used.
-pub fn discretise<R: Real>(network: &Network<R>, params: &mut [R], scratch: &mut Vec<f64>) {
+pub fn discretise<R: Real>(network: &Network<R>, params: &mut [R], scratch: &mut Vec<f64>) -> Result<(), Error> {
+    if params.len() != network.param_len() {
+        let what = "parameters to round".into();
+        return Err(Error::Shape { what, got: params.len(), want: network.param_len() });
+    }
     let layers = network.layers();
     let mut start = 0;
     for (k, layer) in layers.iter().enumerate() {
@@ -68,6 +72,7 @@ pub fn discretise<R: Real>(network: &Network<R>, params: &mut [R], scratch: &mut
             }
         }
     }
+    Ok(())
 }
 
 /// The median size of the entries above half of the largest; 1 for a row of zeros.

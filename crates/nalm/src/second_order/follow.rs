@@ -1,14 +1,14 @@
 //! A run along a schedule.
 
 use super::discretise::discretise;
-use super::levenberg_marquardt::{LevenbergMarquardt, Step, mean_square};
+use super::levenberg_marquardt::{LevenbergMarquardt, Step, check_size, mean_square, unit};
 use super::schedule::{Adam, Lm, Phase, TrainingSchedule};
 use crate::batch::{Batch, Layout};
 use crate::metric::{Outcome, Status};
 use crate::module::Pass;
 use crate::network::Workspace;
 use crate::task::{Samples, Task};
-use crate::train::{Observer, Run};
+use crate::train::{MOST_ROWS, Observer, Run};
 use crate::{Config, Error, Lane, Network, Real};
 use std::ops::ControlFlow;
 
@@ -23,8 +23,8 @@ const STALLED: (f64, u64) = (1e-6, 50);
 ///
 /// Between phases the weights, the stream of data and that of the noise go on; the optimiser starts afresh. After the last phase the
 /// error on held-out data of the training range decides whether to start over from new random weights, and which attempt counts;
-/// nothing else is known of the answer. Steps are counted in batches of `config.batch` samples looked at, over all attempts; `config.steps` and
-/// `config.start` do not count.
+/// nothing else is known of the answer. An attempt that diverges has failed like any other. Steps are counted in batches of `config.batch`
+/// samples looked at, over all attempts; `config.steps` does not count, and `config.start` is where the first attempt starts.
 pub fn follow<R: Real>(
     network: &Network<R>,
     task: &dyn Task<R>,
@@ -47,9 +47,12 @@ pub(crate) fn run<R: Real>(
 ) -> Result<Outcome<R>, Error> {
     schedule.check()?;
     let total = schedule.steps(config.batch, network.param_len()).saturating_mul(u64::from(schedule.attempts));
-    let base = Config { steps: total, start: None, ..config.clone() };
+    let base = Config { steps: total, ..config.clone() };
     base.check(network, task)?;
     base.stream.check(seed)?;
+    if schedule.phases.iter().any(|phase| matches!(phase, Phase::Lm(_))) {
+        check_size(network.param_len())?;
+    }
     let configs: Vec<Config> = schedule
         .phases
         .iter()
@@ -60,10 +63,17 @@ pub(crate) fn run<R: Real>(
         .collect();
     let wide = network.widen()?;
     let mut run = Run::new(network, task, seed, &base)?;
+    // Fits log more often than steps of their number would.
+    let logs = |phase: &Phase| match phase {
+        Phase::Adam(adam) => adam.steps / base.log_every,
+        Phase::Lm(lm) => lm.iterations / LOG_EVERY,
+    };
+    let rows: u64 = schedule.phases.iter().map(|phase| logs(phase).saturating_add(1)).fold(1, u64::saturating_add);
+    run.rows.reserve(rows.saturating_mul(u64::from(schedule.attempts)).min(MOST_ROWS) as usize);
     let held = HeldOut::new(&wide, &mut *run.samples, &base)?;
     let mut way = Way { network, wide: &wide, run, held, step: 0, observer, batch: base.batch };
     let mut best: Option<(f64, Vec<R>)> = None;
-    let mut status = Status::Completed;
+    let (mut status, mut diverged) = (Status::Completed, None);
     'attempts: for attempt in 0..schedule.attempts {
         if attempt > 0 {
             network.init(&mut way.run.params, &mut way.run.noise);
@@ -76,9 +86,16 @@ pub(crate) fn run<R: Real>(
                 Phase::Lm(lm) if lm.double => way.lm(way.wide, lm, schedule.goal)?,
                 Phase::Lm(lm) => way.lm(way.network, lm, schedule.goal)?,
             };
-            if let ControlFlow::Break(ended) = ended {
-                status = ended;
-                break 'attempts;
+            match ended {
+                ControlFlow::Continue(()) => {}
+                ControlFlow::Break(ended @ Status::Diverged { .. }) => {
+                    diverged = Some(ended);
+                    continue 'attempts;
+                }
+                ControlFlow::Break(ended) => {
+                    status = ended;
+                    break 'attempts;
+                }
             }
         }
         let error = way.held.error_of(&wide, &way.run.params);
@@ -89,11 +106,15 @@ pub(crate) fn run<R: Real>(
             break;
         }
     }
-    if let Some((_, params)) = best {
-        way.run.params = params;
-        if status == Status::Completed && way.log().is_break() {
-            status = Status::Cancelled { step: way.step };
+    match (best, diverged) {
+        (Some((_, params)), _) => {
+            way.run.params = params;
+            if status == Status::Completed && way.log().is_break() {
+                status = Status::Cancelled { step: way.step };
+            }
         }
+        (None, Some(diverged)) if status == Status::Completed => status = diverged,
+        (None, _) => {}
     }
     let run = way.run;
     Ok(Outcome::judge(status, run.rows, task.thresholds(), run.reinits, run.params))
@@ -145,7 +166,7 @@ impl<R: Real> Way<'_, R> {
         let mut fit = LevenbergMarquardt::new(network, convert(&drawn), start, phase.settings)?;
         let mut rounded = fit.params().to_vec();
         let mut scratch = Vec::with_capacity(rounded.len());
-        let mut before = f64::INFINITY;
+        let (mut before, mut passed) = (f64::INFINITY, false);
         for own in 0..phase.iterations {
             let step = self.step;
             if own.is_multiple_of(LOG_EVERY) && self.log().is_break() {
@@ -157,14 +178,14 @@ impl<R: Real> Way<'_, R> {
                 self.run.params.iter_mut().zip(fit.params()).for_each(|(p, w)| *p = R::of(w.to_f64()));
                 if phase.discretise {
                     rounded.copy_from_slice(fit.params());
-                    discretise(network, &mut rounded, &mut scratch);
-                    if self.held.error_of(self.wide, &rounded) < goal {
+                    discretise(network, &mut rounded, &mut scratch)?;
+                    passed = self.held.error_of(self.wide, &rounded) < goal;
+                    if passed {
                         break;
                     }
                 }
             }
-            let loss = R::of(fit.relative_loss() * fit.scale());
-            if self.observer.stepped(step, loss, R::ZERO, &self.run.params).is_break() {
+            if self.observer.stepped(step, R::of(fit.loss()), R::ZERO, &self.run.params).is_break() {
                 return Ok(ControlFlow::Break(Status::Cancelled { step }));
             }
             if own % STALLED.1 == STALLED.1 - 1 {
@@ -179,8 +200,10 @@ impl<R: Real> Way<'_, R> {
         }
         if phase.discretise {
             rounded.copy_from_slice(fit.params());
-            discretise(network, &mut rounded, &mut scratch);
-            if self.held.error_of(self.wide, &rounded) <= self.held.error_of(self.wide, fit.params()) {
+            discretise(network, &mut rounded, &mut scratch)?;
+            let error = self.held.error_of(self.wide, &rounded);
+            // What passed counts even if weights that are not whole numbers happen to lie closer.
+            if passed || (error.is_finite() && error <= self.held.error_of(self.wide, fit.params())) {
                 self.run.params.iter_mut().zip(&rounded).for_each(|(p, w)| *p = R::of(w.to_f64()));
             }
         }
@@ -202,11 +225,11 @@ impl HeldOut {
         let mut drawn = Batch::zeros(shape.inputs, shape.outputs, at);
         samples.validation(&mut drawn);
         let batch = convert(&drawn);
-        let scale = mean_square(&batch);
+        let scale = unit(mean_square(&batch));
         Ok(Self { work: wide.workspace(at), params: vec![0.0; wide.param_len()], scale, batch })
     }
 
-    /// The relative error of some weights: root mean square, over that of the targets. NaN counts as infinite.
+    /// The relative error of some weights: root mean square, over that of the targets, if they are not all 0. NaN counts as infinite.
     fn error_of<S: Real>(&mut self, wide: &Network<f64>, params: &[S]) -> f64 {
         let Self { batch, work, params: own, scale } = self;
         own.iter_mut().zip(params).for_each(|(own, p)| *own = p.to_f64());

@@ -31,14 +31,31 @@ impl<R: Real> Jacobian<R> {
         })
     }
 
-    /// Calls `each` with output minus target and gradient, for every output of every row of a block.
-    pub fn block(
+    /// Calls `each` with output minus target and gradient, for every output of every row of a batch.
+    pub fn each_row(
+        &mut self,
+        network: &Network<R>,
+        params: &[R],
+        batch: &Batch<R>,
+        mut each: impl FnMut(f64, &[R]),
+    ) -> Result<(), Error> {
+        check(network, params, batch)?;
+        if (self.x.len(), self.row.len()) != (network.shape().inputs, params.len()) {
+            let what = "parameters of the network that the memory is for".into();
+            return Err(Error::Shape { what, got: self.row.len(), want: params.len() });
+        }
+        (0..batch.at.lanes()).for_each(|block| self.block(network, params, batch, block, &mut each));
+        Ok(())
+    }
+
+    /// The same for one block; sizes must be right.
+    pub(super) fn block(
         &mut self,
         network: &Network<R>,
         params: &[R],
         batch: &Batch<R>,
         block: usize,
-        mut each: impl FnMut(f64, &[R]),
+        each: &mut impl FnMut(f64, &[R]),
     ) {
         let lanes = batch.at.lanes();
         for (x, feature) in self.x.iter_mut().zip(batch.x.chunks_exact(lanes)) {
@@ -58,4 +75,19 @@ impl<R: Real> Jacobian<R> {
             }
         }
     }
+}
+
+/// Checks that parameters and samples are those of a network.
+pub(super) fn check<R: Real>(network: &Network<R>, params: &[R], batch: &Batch<R>) -> Result<(), Error> {
+    let (shape, lanes) = (network.shape(), batch.at.lanes());
+    for (what, got, want) in [
+        ("parameters to start from", params.len(), network.param_len()),
+        ("numbers in the inputs of the samples", batch.x.len(), shape.inputs * lanes),
+        ("numbers in the targets of the samples", batch.t.len(), shape.outputs * lanes),
+    ] {
+        if got != want {
+            return Err(Error::Shape { what: what.into(), got, want });
+        }
+    }
+    Ok(())
 }

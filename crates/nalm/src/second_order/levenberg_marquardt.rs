@@ -1,7 +1,7 @@
 //! Levenberg's and Marquardt's method: least squares by damped steps of Gauss and Newton.
 
 use super::dense::{PANEL, Symmetric};
-use super::jacobian::Jacobian;
+use super::jacobian::{self, Jacobian};
 use crate::batch::Batch;
 use crate::lane::{self, Lane};
 use crate::module::Pass;
@@ -91,16 +91,8 @@ impl<'a, R: Real> LevenbergMarquardt<'a, R> {
     pub fn new(network: &'a Network<R>, batch: Batch<R>, params: Vec<R>, settings: Settings) -> Result<Self, Error> {
         settings.check()?;
         let n = network.param_len();
-        Error::check(n > 0, "number of parameters to fit", n as f64, "at least 1")?;
-        for (what, got, want) in [
-            ("parameters to start from", params.len(), n),
-            ("numbers in the inputs of the samples", batch.x.len(), network.shape().inputs * batch.at.lanes()),
-            ("numbers in the targets of the samples", batch.t.len(), network.shape().outputs * batch.at.lanes()),
-        ] {
-            if got != want {
-                return Err(Error::Shape { what: what.into(), got, want });
-            }
-        }
+        check_size(n)?;
+        jacobian::check(network, &params, &batch)?;
         let gram = Symmetric::zeros(n);
         // A large matrix is not worth touching for every sixteen samples; a small one stays in the cache, and so should they.
         let blocks = if gram.lanes() > 32 { 4 } else { 1 };
@@ -127,7 +119,7 @@ impl<'a, R: Real> LevenbergMarquardt<'a, R> {
             params,
         };
         let samples = (fit.batch.at.rows * network.shape().outputs) as f64;
-        fit.weight = settings.pull * settings.pull * fit.scale * samples;
+        fit.weight = settings.pull * settings.pull * unit(fit.scale) * samples;
         fit.squares = fit.squares_of_trial();
         fit.cost = fit.squares + fit.pull_of_trial();
         Ok(fit)
@@ -138,19 +130,19 @@ impl<'a, R: Real> LevenbergMarquardt<'a, R> {
         &self.params
     }
 
-    /// The mean squared residual over the targets' mean square.
+    /// The mean squared residual.
+    pub fn loss(&self) -> f64 {
+        self.squares / (self.batch.at.rows * self.network.shape().outputs) as f64
+    }
+
+    /// The mean squared residual over the targets' mean square, or by itself if all targets are 0.
     pub fn relative_loss(&self) -> f64 {
-        self.squares / (self.batch.at.rows * self.network.shape().outputs) as f64 / self.scale
+        self.loss() / unit(self.scale)
     }
 
     /// The sum of squares that is minimised: residuals and pulls.
     pub fn cost(&self) -> f64 {
         self.cost
-    }
-
-    /// The mean square of the targets.
-    pub fn scale(&self) -> f64 {
-        self.scale
     }
 
     /// One solution of the damped normal equations, taken if it makes the sum of squares smaller.
@@ -199,7 +191,7 @@ impl<'a, R: Real> LevenbergMarquardt<'a, R> {
         let each_block = PANEL * network.shape().outputs;
         let mut filled = 0;
         for block in 0..batch.at.lanes() {
-            jacobian.block(network, params, batch, block, |residual, gradient| {
+            jacobian.block(network, params, batch, block, &mut |residual, gradient| {
                 let row = lane::flat_mut(&mut rows[filled * lanes..][..lanes]);
                 for ((row, slope), g) in row.iter_mut().zip(slope.iter_mut()).zip(gradient) {
                     *row = g.to_f64();
@@ -241,6 +233,20 @@ impl<'a, R: Real> LevenbergMarquardt<'a, R> {
         };
         self.weight * self.pulled.iter().map(square).sum::<f64>()
     }
+}
+
+/// The normal equations are a square matrix, of which two are kept.
+const MOST_PARAMETERS: usize = 16_384;
+
+/// Checks that so many parameters can be fitted.
+pub(super) fn check_size(n: usize) -> Result<(), Error> {
+    let ok = (1..=MOST_PARAMETERS).contains(&n);
+    Error::check(ok, "number of parameters to fit", n as f64, "at least 1 and at most 16,384")
+}
+
+/// What errors are measured in: the mean square of the targets, unless all of them are 0.
+pub(super) fn unit(mean_square: f64) -> f64 {
+    if mean_square > 0.0 { mean_square } else { 1.0 }
 }
 
 /// The mean square of a batch's targets.

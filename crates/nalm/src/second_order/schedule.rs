@@ -159,28 +159,29 @@ impl TrainingSchedule {
     }
 }
 
+/// Whether so many rows can be held at a time.
+fn in_memory(rows: usize) -> bool {
+    (1..1 << 24).contains(&rows)
+}
+
 impl Phase {
     /// Checks that the numbers make sense.
     pub fn check(&self) -> Result<(), Error> {
         match self {
             Phase::Adam(adam) => {
                 Error::check(adam.steps > 0, "steps of a phase", 0.0, "at least 1; leave the phase out otherwise")?;
-                Error::check(adam.batch > 0, "batch size", 0.0, "at least 1")?;
+                let batch = adam.batch;
+                Error::check(in_memory(batch), "batch of a phase", batch as f64, "at least 1 and below 2^24")?;
                 if let Some((start, end)) = adam.ramp {
-                    Error::check(end > start, "end of the penalty ramp", end as f64, "later than its start")?;
+                    Error::check(end > start, "end of the penalty's ramp", end as f64, "later than its start")?;
                 }
                 Optimiser::adam(adam.learning_rate).check()
             }
             Phase::Lm(lm) => {
                 Error::check(lm.iterations > 0, "iterations of a phase", 0.0, "at least 1; leave it out otherwise")?;
-                Error::check(lm.samples > 0, "samples of a phase", 0.0, "at least 1")?;
-                let per = lm.per_parameter;
-                Error::check(
-                    (0.0..1e6).contains(&per),
-                    "samples for each parameter",
-                    per,
-                    "at least 0 and below a million",
-                )?;
+                let (samples, per) = (lm.samples, lm.per_parameter);
+                Error::check(in_memory(samples), "samples of a phase", samples as f64, "at least 1 and below 2^24")?;
+                Error::check((0.0..1e3).contains(&per), "samples per_parameter", per, "at least 0 and below 1,000")?;
                 lm.settings.check()
             }
         }

@@ -102,4 +102,8 @@ impl<R: Real> Samples<R> for AugmentedSamples<R> {
     fn subsets(&self) -> Option<[ops::Range<usize>; 2]> {
         self.samples.subsets()
     }
+
+    fn product(&self) -> Option<[ops::Range<usize>; 2]> {
+        self.samples.product()
+    }
 }

@@ -88,6 +88,10 @@ impl<R: Real> Samples<R> for NoisySamples<R> {
     fn subsets(&self) -> Option<[ops::Range<usize>; 2]> {
         self.samples.subsets()
     }
+
+    fn product(&self) -> Option<[ops::Range<usize>; 2]> {
+        self.samples.product()
+    }
 }
 
 #[cfg(test)]
