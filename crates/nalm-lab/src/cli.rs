@@ -121,10 +121,10 @@ pub(crate) struct Train {
     #[arg(long)]
     pub(crate) hidden: Option<usize>,
     /// Learning rate [default: the module's published one]
-    #[arg(long)]
+    #[arg(long, allow_negative_numbers = true)]
     pub(crate) learning_rate: Option<f64>,
     /// Variance of the gradient noise at step 0.
-    #[arg(long)]
+    #[arg(long, allow_negative_numbers = true)]
     pub(crate) gradient_noise: Option<f64>,
     /// Train in phases: a schedule from nalm list schedules, such as second-order; steps are then the schedule's.
     #[arg(long, conflicts_with = "steps")]
@@ -222,7 +222,7 @@ pub(crate) struct Output {
 /// Write a page, figures and tables from what the store holds.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  nalm report single-module --out report\n  nalm report all --preset paper --store record/2026-11-15-numerical --png"
+    after_help = "Examples:\n  nalm report single-module --out report\n  nalm report all --preset paper --store record/2026-11-16-numerical --png"
 )]
 pub(crate) struct Report {
     /// Names (see nalm list experiments) or TOML files; `all` for every one.
@@ -249,10 +249,11 @@ pub(crate) struct Report {
 /// must give the same bits. Exits with 1 if anything differs.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  nalm verify\n  nalm verify arithmetic\n  nalm verify --record record/2026-11-15-numerical --sample 50"
+    after_help = "Examples:\n  nalm verify\n  nalm verify arithmetic\n  nalm verify --record record/2026-11-16-numerical --sample 50"
 )]
 pub(crate) struct Verify {
     /// Experiments [default: all]
+    #[arg(conflicts_with = "record")]
     pub(crate) experiments: Vec<String>,
     /// A store whose rows are to be run again.
     #[arg(long, value_name = "STORE")]

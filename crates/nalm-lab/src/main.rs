@@ -1,5 +1,12 @@
 //! The laboratory: `nalm`, one binary from a question about arithmetic units to an answer with intervals.
 
+/// A line on the standard error. If nobody reads it, that is no reason to stop.
+macro_rules! say {
+    ($($text:tt)*) => {
+        _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("{}\n", format_args!($($text)*)))
+    };
+}
+
 mod cli;
 mod cmd;
 mod curve;
@@ -49,7 +56,7 @@ fn main() -> ExitCode {
         // Whoever reads the output has seen enough.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("nalm: {error:#}");
+            say!("nalm: {error:#}");
             exit_code(&error)
         }
     }

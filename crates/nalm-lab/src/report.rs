@@ -38,7 +38,7 @@ pub(crate) fn write(experiment: &Experiment, contents: &Contents, folder: &Path)
         blocks.push(Block::Figure { file, caption: figure.caption, svg: figure.svg });
     }
     blocks.push(Block::Text(experiment.analysis.clone()));
-    blocks.push(Block::Code(format!("nalm reproduce {} --preset {}", experiment.name, experiment.preset)));
+    blocks.push(Block::Code(experiment.command.clone()));
     let ids: Vec<&str> = results.rows.iter().flatten().map(|row| row.id.as_str()).collect();
     blocks.push(Block::Text(origin(experiment.runs.len(), &ids, contents)));
     if !compared.is_empty() {

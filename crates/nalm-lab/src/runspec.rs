@@ -223,6 +223,7 @@ impl RunSpec {
             let range = normal.with_context(|| format!("inputs from {} cannot be normalised", self.range))?;
             task = Arc::new(Normalised::new(task, &range)?);
         }
+        config.check(&network, &*task)?;
         Ok(Built { network, task, config })
     }
 

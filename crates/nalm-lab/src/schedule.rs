@@ -1,8 +1,10 @@
 //! Training schedules as experiment files write them, and as rows keep them.
 
+use crate::runspec::hex;
 use anyhow::{Context, Result, bail};
 use nalm::second_order::{Adam, Lm, Phase, Settings, TrainingSchedule};
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 /// Phases and when to start over. What is absent is as in the schedule `second-order`.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
@@ -89,6 +91,13 @@ impl Written {
             }
         });
         Self { attempts: Some(schedule.attempts), goal: Some(schedule.goal), phase: phase.collect() }
+    }
+
+    /// Its name, or a short one by which it can be told from others.
+    pub(crate) fn name(&self) -> String {
+        let named = nalm::second_order::schedule::list().into_iter().find(|spec| Self::of(&spec.schedule) == *self);
+        let text = || serde_json::to_string(self).expect("a schedule is plain data");
+        named.map_or_else(|| format!("own-{}", hex(&Sha256::digest(text())[..4])), |spec| spec.name.into())
     }
 
     /// The schedule, checked.

@@ -143,6 +143,14 @@ fn broken_tables_are_named_by_line_and_column() {
         ("seed,solved,solved_at,sparsity_error\n0,maybe,1,1\n", "line 2, column solved: 'maybe'"),
         ("seed,solved,solved_at,sparsity_error\n0,true,1,0.1\n1,true,x,0.1\n", "line 3, column solved_at: 'x'"),
         ("seed,solved,solved_at,sparsity_error\n0,true,1,NaN\n", "column sparsity_error: 'NaN'"),
+        (
+            "seed,solved,solved_at,sparsity_error\n0,true,-5,0.1\n",
+            "column solved_at: '-5' is neither a finite number from 0",
+        ),
+        (
+            "m,seed,solved,solved_at,sparsity_error\nA,0,true,1,0.1\nA,0,true,1,0.1\n",
+            "line 3: a second run of A with seed 0",
+        ),
         ("seed,solved,solved_at,sparsity_error\n", "no runs"),
         ("seed,solved,solved_at,sparsity_error\n0,true\n", "line 2"),
     ] {
@@ -152,7 +160,37 @@ fn broken_tables_are_named_by_line_and_column() {
     let file = table(RUNS);
     let path = file.path().to_str().unwrap();
     fails_with(&["stats", path, "--paired", "A"], 1, "comma");
-    fails_with(&["stats", path, "--paired", "A,C"], 1, "no 'C'");
+    fails_with(&["stats", path, "--paired", "A,C"], 1, "no column has both 'A' and 'C'");
+}
+
+#[test]
+fn nobody_has_to_read_what_is_written() {
+    let closed = |arguments: &[&str], full: bool| {
+        let sink = || std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_nalm"));
+        command.args(arguments);
+        if full {
+            command.stdout(sink())
+        } else {
+            command.stderr(sink())
+        };
+        command.output().unwrap().status.code()
+    };
+    assert_eq!(closed(&["train", "--steps", "2000"], false), Some(0), "progress that cannot be shown");
+    for arguments in [&["completions", "bash"][..], &["list", "modules"], &["train", "--steps", "100"]] {
+        assert_eq!(closed(arguments, true), Some(74), "{arguments:?}");
+    }
+}
+
+#[test]
+fn nonsense_is_named_before_any_step() {
+    fails_with(&["train", "--learning-rate", "-1"], 1, "learning rate is -1");
+    fails_with(&["train", "--gradient-noise", "-1"], 1, "gradient noise is -1");
+    fails_with(&["train", "--inputs", "100000000"], 1, "at most 2^28");
+    fails_with(&["train", "--curve", "/nowhere/at/all.csv"], 1, "/nowhere/at/all.csv");
+    fails_with(&["train", "--schedule", "second-order", "--learning-rate", "0.1"], 1, "the phases say it");
+    fails_with(&["verify", "--record", "record", "single-module"], 2, "cannot be used with");
+    fails_with(&["export", "--csv", "-", "--store", "/nowhere/at/all"], 1, "is no store");
 }
 
 #[test]

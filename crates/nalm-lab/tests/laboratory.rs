@@ -146,6 +146,14 @@ fn exported_rows_feed_the_statistics() {
     let text = succeed(folder.path(), &["stats", "rows.csv", "--json"]);
     let groups: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(groups.as_array().unwrap().len(), 24);
+    let pair = succeed(folder.path(), &["stats", "rows.csv", "--paired", "nmu,nac-mul", "--json"]);
+    assert!(pair.contains("\"pairs\""), "{pair}");
+    // What only options tell apart stays apart.
+    let here = folder.path();
+    run_smoke(here, &["--set", "learning_rate=0.01"]);
+    succeed(here, &["export", "--csv", "rows.csv"]);
+    let groups: serde_json::Value = serde_json::from_str(&succeed(here, &["stats", "rows.csv", "--json"])).unwrap();
+    assert_eq!(groups.as_array().unwrap().len(), 48);
     let row: serde_json::Value = serde_json::from_str(rows(folder.path(), "results").lines().next().unwrap()).unwrap();
     for key in
         ["id", "experiments", "task", "module", "options", "range", "seed", "stream", "steps", "status", "solved"]
@@ -165,6 +173,26 @@ fn wrong_experiments_and_unwritable_places_are_named() {
     };
     fails(&["run", "single-modul"], "did you mean 'single-module'");
     fails(&["run", "missing.toml"], "missing.toml");
+    for bad in ["learning_rate=nan", "learning_rate=-1.0", "gradient_noise=-1.0", "ramp=[5,1]", "weights=[1.0]"] {
+        fails(&["run", "single-module-snmu", "--preset", "smoke", "--set", bad], "");
+        assert!(!here.join("results").exists(), "{bad} made rows");
+    }
+    fails(&["run", "single-module", "--seeds", "99999999999"], "at most a million");
+    let base = include_str!("../../../experiments/single-module-snmu.toml");
+    for (more, hint) in [
+        (
+            "\n[[model]]\nmodule = \"nmu\"\nlabel = \"two\"\n[[model]]\nmodule = \"nmu\"\nlabel = \"two\"\n",
+            "two models are called two",
+        ),
+        ("\n[[expect]]\nmodel = \"snmu\"\nsuccess = 7.0\nsource = \"x\"\n", "a rate of 7"),
+    ] {
+        std::fs::write(here.join("bad.toml"), format!("{base}{more}")).unwrap();
+        fails(&["run", "bad.toml", "--preset", "smoke"], hint);
+    }
+    fails(&["report", "single-module", "--preset", "smoke", "--store", "nothing"], "has no row of single-module");
+    assert!(!here.join("report").exists());
+    fails(&["store", "merge", "nothing", "--into", "new"], "is no store");
+    assert!(!here.join("new").exists());
     fails(&["run", "single-module", "--preset", "smok"], "did you mean 'smoke'");
     fails(&["run", "single-module", "--seeds", "0"], "0 seeds");
     std::fs::write(here.join("broken.toml"), "title = \"x\"\ntask = ").unwrap();

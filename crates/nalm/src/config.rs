@@ -57,6 +57,9 @@ impl GradientNoise {
     }
 }
 
+/// Sets of more numbers than this would hardly be wanted, and no machine should die of a mistyped size.
+const MOST_NUMBERS: f64 = 268_435_456.0;
+
 impl Config {
     /// The settings under which the network's modules were published on the Single Module Task: 50,000 steps, penalty ramps
     /// from 20,000 to 35,000. The Arithmetic Dataset Task has `.steps(5_000_000).ramp(1_000_000, 2_000_000)`.
@@ -104,10 +107,13 @@ impl Config {
         self
     }
 
-    pub(crate) fn check<R: Real>(&self, network: &Network<R>, task: &dyn Task<R>) -> Result<(), Error> {
+    /// Checks that the settings make sense, and that network and task fit together.
+    pub fn check<R: Real>(&self, network: &Network<R>, task: &dyn Task<R>) -> Result<(), Error> {
         Error::check(self.batch > 0, "batch size", 0.0, "at least 1")?;
         Error::check(self.evaluation > 0, "size of the evaluation sets", 0.0, "at least 1")?;
         Error::check(self.log_every > 0, "steps between two evaluations", 0.0, "at least 1")?;
+        let numbers = network.shape().inputs as f64 * self.batch.max(self.evaluation) as f64;
+        Error::check(numbers <= MOST_NUMBERS, "numbers in a set (rows times inputs)", numbers, "at most 2^28")?;
         self.optimiser.check()?;
         if self.penalties.len() != network.layers().len() {
             let what = "penalties, one for each layer".to_string();

@@ -3,10 +3,13 @@
 use crate::cli::{Cli, Completions};
 use anyhow::Result;
 use clap::CommandFactory;
+use std::io::Write;
 
 pub(crate) fn run(arguments: &Completions) -> Result<()> {
-    clap_complete::generate(arguments.shell, &mut Cli::command(), "nalm", &mut std::io::stdout());
-    Ok(())
+    // By way of memory, because the generator panics where it cannot write.
+    let mut text = Vec::new();
+    clap_complete::generate(arguments.shell, &mut Cli::command(), "nalm", &mut text);
+    Ok(std::io::stdout().write_all(&text)?)
 }
 
 pub(crate) fn man() -> Result<()> {

@@ -2,10 +2,11 @@
 
 use crate::cli::{Export, Output, Report, Status};
 use crate::row::Row;
+use crate::schedule;
 use crate::store;
 use crate::suite::{self, Overrides, Study};
-use anyhow::{Context, Result, bail};
-use serde_json::json;
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
@@ -20,14 +21,14 @@ pub(crate) fn run(arguments: &Report) -> Result<()> {
     let mut studies = suite::load_all(&arguments.experiments, &overrides)?;
     if arguments.experiments == ["all"] {
         // A store rarely holds all of them, and pages without a row say nothing.
-        let contents = store::read(&arguments.store)?;
+        let contents = store::read_existing(&arguments.store)?;
         let (kept, empty): (Vec<Study>, Vec<Study>) = studies.into_iter().partition(|study| {
             let ids = study.ids();
             ids.is_empty() || ids.iter().any(|id| contents.has(id))
         });
         if !empty.is_empty() {
             let names: Vec<&str> = empty.iter().map(Study::name).collect();
-            eprintln!("left out, because the store has no row of them: {}", names.join(", "));
+            say!("left out, because the store has no row of them: {}", names.join(", "));
         }
         studies = kept;
     }
@@ -36,6 +37,12 @@ pub(crate) fn run(arguments: &Report) -> Result<()> {
 
 pub(crate) fn write(studies: &[Study], store: &Path, output: &Output) -> Result<()> {
     let (contents, out) = (store::read(store)?, &output.out);
+    // Before anything is written: a page without rows would take the place of one that has some.
+    for study in studies {
+        let (ids, name, preset) = (study.ids(), study.name(), study.preset());
+        let found = ids.is_empty() || ids.iter().any(|id| contents.has(id));
+        ensure!(found, "{} has no row of {name} at preset {preset}; nalm run makes them", store.display());
+    }
     let (mut all, mut placed) = (Vec::new(), 0);
     for study in studies {
         let found = match study {
@@ -125,7 +132,7 @@ pub(crate) fn status(arguments: &Status) -> Result<()> {
 }
 
 pub(crate) fn export(arguments: &Export) -> Result<()> {
-    let contents = store::read(&arguments.store)?;
+    let contents = store::read_existing(&arguments.store)?;
     let mut experiments: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for name in suite::names() {
         for preset in suite::presets(name) {
@@ -161,36 +168,41 @@ fn open(path: &Path) -> Result<Box<dyn Write>> {
     Ok(Box::new(std::fs::File::create(path).with_context(|| format!("cannot write {}", path.display()))?))
 }
 
-/// The columns that `nalm stats` reads, and what else is flat.
+/// The columns that `nalm stats` reads, and all that tells runs apart.
 fn write_csv<'a>(rows: impl Iterator<Item = &'a Row>, out: impl Write) -> Result<()> {
     let mut writer = csv::Writer::from_writer(out);
-    writer.write_record([
-        "task",
-        "operation",
-        "module",
-        "range",
-        "stream",
-        "steps",
-        "seed",
-        "solved",
-        "solved_at",
-        "sparsity_error",
-    ])?;
+    let names = "module options task operation inputs problem range test_range stream steps schedule seed solved solved_at sparsity_error";
+    writer.write_record(names.split(' ')).map_err(std::io::Error::from)?;
     for row in rows {
         let spec = &row.spec;
-        writer.write_record([
+        let cells = [
+            spec.module.clone(),
+            flat(&serde_json::to_value(&spec.options)?),
             spec.task.clone(),
             spec.operation.clone(),
-            spec.module.clone(),
+            spec.inputs.to_string(),
+            flat(&serde_json::to_value(&spec.problem)?),
             spec.range.clone(),
+            spec.test_range.clone(),
             spec.stream.clone(),
             spec.steps.to_string(),
+            spec.schedule.as_ref().map_or(String::new(), schedule::Written::name),
             spec.seed.to_string(),
             row.is_solved().to_string(),
             row.solved_step().map_or("NA".into(), |step| step.to_string()),
             row.sparsity_error.map_or("NA".into(), |error| error.to_string()),
-        ])?;
+        ];
+        writer.write_record(cells).map_err(std::io::Error::from)?;
     }
     writer.flush()?;
     Ok(())
+}
+
+/// The keys and values of an object in one cell.
+fn flat(object: &Value) -> String {
+    let pair = |(key, value): (&String, &Value)| match value {
+        Value::String(text) => format!("{key}={text}"),
+        other => format!("{key}={other}"),
+    };
+    object.as_object().map_or(String::new(), |map| map.iter().map(pair).collect::<Vec<_>>().join(" "))
 }

@@ -6,8 +6,9 @@ use crate::pool::{self, Finished};
 use crate::runspec::RunSpec;
 use crate::store::{self, Segment};
 use crate::suite::{self, Overrides, Study};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use nalm_vision::Mnist;
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;
@@ -27,15 +28,23 @@ impl std::fmt::Display for Interrupted {
 impl std::error::Error for Interrupted {}
 
 pub(crate) fn run(arguments: &Run) -> Result<()> {
-    carry_out(arguments).map(drop)
+    let (_, failed) = carry_out(arguments)?;
+    none_failed(failed)
+}
+
+/// A run that could not be carried out is a row like others, but nobody should have to look for it.
+fn none_failed(failed: usize) -> Result<()> {
+    ensure!(failed == 0, "{failed} runs could not be carried out; the store's rows say why (nalm export --jsonl -)");
+    Ok(())
 }
 
 pub(crate) fn reproduce(arguments: &Reproduce) -> Result<()> {
-    let experiments = carry_out(&arguments.run)?;
+    let (experiments, failed) = carry_out(&arguments.run)?;
     if arguments.run.dry_run {
         return Ok(());
     }
-    super::report::write(&experiments, &arguments.run.store, &arguments.output)
+    super::report::write(&experiments, &arguments.run.store, &arguments.output)?;
+    none_failed(failed)
 }
 
 /// Loads the experiments named on a command line.
@@ -52,7 +61,10 @@ pub(crate) fn load(arguments: &Run) -> Result<Vec<Study>> {
     suite::load_all(&arguments.experiments, &overrides)
 }
 
-fn carry_out(arguments: &Run) -> Result<Vec<Study>> {
+/// The experiments, and how many runs could not be carried out.
+fn carry_out(arguments: &Run) -> Result<(Vec<Study>, usize)> {
+    let failed = Cell::new(0);
+    let count = |status: &str| failed.set(failed.get() + usize::from(status == "failed"));
     let studies = load(arguments)?;
     let done = store::read(&arguments.store)?;
     let mut seen = BTreeSet::new();
@@ -79,9 +91,9 @@ fn carry_out(arguments: &Run) -> Result<Vec<Study>> {
     let (missing, threads) = (numbers.len() + images.len(), threads(arguments.threads));
     let work = numbers.iter().map(RunSpec::cost).chain(images.iter().map(ImageSpec::cost)).sum::<f64>();
     let (done_already, estimate) = (planned - missing, duration(work / threads as f64));
-    eprintln!("{planned} runs, {done_already} of them done, {missing} to do: about {estimate} on {threads} threads");
+    say!("{planned} runs, {done_already} of them done, {missing} to do: about {estimate} on {threads} threads");
     if done.torn > 0 {
-        eprintln!("{} torn lines in the store, as a killed process leaves them; their runs are done again", done.torn);
+        say!("{} torn lines in the store, as a killed process leaves them; their runs are done again", done.torn);
     }
     if !arguments.dry_run && missing > 0 {
         // Before anything is started: without images there is no use in training numbers first.
@@ -90,20 +102,27 @@ fn carry_out(arguments: &Run) -> Result<Vec<Study>> {
         let result: Result<()> = (|| {
             if !numbers.is_empty() {
                 let segment = std::cell::RefCell::new(&mut segment);
-                let keep = |finished: Finished| segment.borrow_mut().append(&finished.row, finished.tensors.as_ref());
+                let keep = |finished: Finished| {
+                    count(&finished.row.status);
+                    segment.borrow_mut().append(&finished.row, finished.tensors.as_ref())
+                };
                 train_all(&numbers, threads, keep, || segment.borrow_mut().sync_if_due())?;
             }
             if let Some(mnist) = &mnist {
                 let every = Duration::from_secs(arguments.checkpoint);
                 let safety = images::Safety { store: arguments.store.clone(), every };
-                train_images(&images, mnist, threads, &safety, |row| segment.append_image(&row))?;
+                let keep = |row: ImageRow| {
+                    count(&row.status);
+                    segment.append_image(&row)
+                };
+                train_images(&images, mnist, threads, &safety, keep)?;
             }
             Ok(())
         })();
         segment.seal()?;
         result?;
     }
-    Ok(studies)
+    Ok((studies, failed.get()))
 }
 
 /// Carries out runs with images, with progress on the standard error, until they are done or a signal arrives.
@@ -248,8 +267,8 @@ impl Progress {
 
     fn finish(&self) {
         if self.terminal {
-            eprint!("\r\x1b[2K");
+            _ = write!(std::io::stderr(), "\r\x1b[2K");
         }
-        eprintln!("{} runs in {:.1} s", self.done, self.start.elapsed().as_secs_f64());
+        say!("{} runs in {:.1} s", self.done, self.start.elapsed().as_secs_f64());
     }
 }

@@ -6,7 +6,7 @@ use crate::stats::{Estimate, beta, gamma, wilson};
 use anyhow::{Context, Result, bail, ensure};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::Path;
 
@@ -74,7 +74,7 @@ fn read(path: &Path) -> Result<Table> {
         let number = |column: usize| {
             parse_number(cell(column)).with_context(|| {
                 format!(
-                    "{name}, line {line}, column {}: '{}' is neither a finite number nor NA",
+                    "{name}, line {line}, column {}: '{}' is neither a finite number from 0 on nor NA",
                     &headers[column],
                     cell(column)
                 )
@@ -94,6 +94,13 @@ fn read(path: &Path) -> Result<Table> {
         });
     }
     ensure!(!runs.is_empty(), "{name} has no runs below its first line");
+    let mut seen = BTreeSet::new();
+    for (k, run) in runs.iter().enumerate() {
+        if !seen.insert((&run.group, &run.seed)) {
+            let (line, seed, group) = (k + 2, &run.seed, run.group.join(" "));
+            bail!("{name}, line {line}: a second run of {group} with seed {seed}; a column must tell them apart");
+        }
+    }
     Ok(Table { columns: grouping.iter().map(|&g| headers[g].trim().to_string()).collect(), runs })
 }
 
@@ -103,7 +110,7 @@ fn parse_number(text: &str) -> Result<Option<f64>> {
         return Ok(None);
     }
     let value: f64 = text.parse()?;
-    ensure!(value.is_finite(), "not finite");
+    ensure!(value.is_finite() && value >= 0.0, "not finite or negative");
     Ok(Some(value))
 }
 
@@ -166,34 +173,41 @@ fn print_csv(table: &Table, summaries: &[Summary]) -> Result<()> {
     let mut writer = csv::Writer::from_writer(std::io::stdout().lock());
     let kinds = ["success", "solved_at", "sparsity_published", "sparsity_corrected"];
     let columns = kinds.iter().flat_map(|k| ["mean", "lower", "upper"].map(|part| format!("{k}_{part}")));
-    writer.write_record(table.columns.iter().cloned().chain(["n".to_string()]).chain(columns))?;
+    let names = table.columns.iter().cloned().chain(["n".to_string()]).chain(columns);
+    writer.write_record(names).map_err(std::io::Error::from)?;
     for s in summaries {
         let estimates = [s.success, s.solved_at, s.sparsity_error.published, s.sparsity_error.corrected];
         let numbers = estimates.iter().flat_map(|e| [e.mean, e.lower, e.upper]);
         let cells = numbers.map(|v| v.map_or("NA".to_string(), |v| v.to_string()));
         let group = s.group.values().map(|v| v.as_str().unwrap_or_default().to_string());
-        writer.write_record(group.chain([s.n.to_string()]).chain(cells))?;
+        let cells = group.chain([s.n.to_string()]).chain(cells);
+        writer.write_record(cells).map_err(std::io::Error::from)?;
     }
     writer.flush()?;
     Ok(())
 }
 
-/// Two values of the first grouping column, matched by seed and by all other columns.
+/// Two values of the first column that has both, matched by seed and by all other columns.
 fn compare(table: &Table, pair: &str, as_json: bool) -> Result<()> {
     let (a, b) =
         pair.split_once(',').context("--paired takes two names with a comma between them, such as NMU,sNMU")?;
-    ensure!(!table.columns.is_empty(), "there is no column to find {a} and {b} in");
-    let side = |name: &str| -> Result<BTreeMap<(Vec<String>, String), &Run>> {
-        let own: Vec<&Run> = table.runs.iter().filter(|run| run.group[0] == name).collect();
-        ensure!(!own.is_empty(), "column {} has no '{name}'", table.columns[0]);
-        let mut map = BTreeMap::new();
-        for run in own {
-            let key = (run.group[1..].to_vec(), run.seed.clone());
-            ensure!(map.insert(key, run).is_none(), "{name} has two runs with seed {} in one group", run.seed);
-        }
-        Ok(map)
+    let (a, b) = (a.trim(), b.trim());
+    let has = |column: usize, name: &str| table.runs.iter().any(|run| run.group[column] == name);
+    let column = (0..table.columns.len()).find(|&column| has(column, a) && has(column, b));
+    let column = column.with_context(|| {
+        let known: Vec<&str> = table.columns.iter().map(String::as_str).collect();
+        format!("no column has both '{a}' and '{b}'; there are: {}", known.join(", "))
+    })?;
+    let side = |name: &str| -> BTreeMap<(Vec<String>, String), &Run> {
+        let own = table.runs.iter().filter(|run| run.group[column] == name);
+        own.map(|run| {
+            let mut others = run.group.clone();
+            others.remove(column);
+            ((others, run.seed.clone()), run)
+        })
+        .collect()
     };
-    let (left, right) = (side(a.trim())?, side(b.trim())?);
+    let (left, right) = (side(a), side(b));
     let judged = |run: &Run| Judged { solved: run.solved, solved_at: run.solved_at };
     let pairs: Vec<(Judged, Judged)> =
         left.iter().filter_map(|(key, run)| right.get(key).map(|other| (judged(run), judged(other)))).collect();
@@ -201,7 +215,7 @@ fn compare(table: &Table, pair: &str, as_json: bool) -> Result<()> {
     let p = paired::compare(&pairs);
     if as_json {
         return super::print_json(&json!({
-            "a": a.trim(), "b": b.trim(), "pairs": p.pairs,
+            "a": a, "b": b, "pairs": p.pairs,
             "success": {"only_a": p.only_a, "only_b": p.only_b, "mcnemar_p": p.mcnemar_p},
             "solved_at": {"both_solved": p.both_solved, "a_first": p.a_first, "b_first": p.b_first, "sign_test_p": p.sign_test_p},
         }));

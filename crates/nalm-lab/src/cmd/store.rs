@@ -19,13 +19,8 @@ pub(crate) fn run(arguments: &Store) -> Result<()> {
     }
 }
 
-fn read_existing(store: &Path) -> Result<Contents> {
-    ensure!(store.join("seg").is_dir(), "{} is no store: it has no folder seg", store.display());
-    store::read(store)
-}
-
 fn check(path: &Path) -> Result<()> {
-    let contents = read_existing(path)?;
+    let contents = store::read_existing(path)?;
     let mut out = std::io::stdout().lock();
     writeln!(out, "segments   {}", contents.segments)?;
     writeln!(out, "rows       {}", contents.len())?;
@@ -41,10 +36,11 @@ fn check(path: &Path) -> Result<()> {
 
 /// Segments have unique names, so copying those that are not there yet is all there is to it.
 fn merge(stores: &[PathBuf], into: &Path) -> Result<()> {
+    // All of them first, so that a mistyped one leaves nothing behind.
+    stores.iter().try_for_each(|store| store::read_existing(store).map(drop))?;
     let folder = into.join("seg");
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make the store {}", folder.display()))?;
     for store in stores {
-        read_existing(store)?;
         for entry in std::fs::read_dir(store.join("seg"))? {
             let from = entry?.path();
             let Some(name) = from.file_name() else { continue };
@@ -80,16 +76,16 @@ fn pack(stores: &[PathBuf], into: &Path) -> Result<()> {
     contents.rows.retain(|id, _| !kept.has(id));
     contents.images.retain(|id, _| !kept.has(id));
     if contents.len() == 0 {
-        eprintln!("{} holds all of these rows already", into.display());
+        say!("{} holds all of these rows already", into.display());
         return Ok(());
     }
     let path = store::pack(&contents, into)?;
-    eprintln!("{} rows in {}, {} before", contents.len(), path.display(), kept.len());
+    say!("{} rows in {}, {} before", contents.len(), path.display(), kept.len());
     Ok(())
 }
 
 fn compact(path: &Path) -> Result<()> {
-    let contents = read_existing(path)?;
+    let contents = store::read_existing(path)?;
     let mut out = std::io::stdout().lock();
     let mut hash = Sha256::new();
     let rows = contents.rows.values().map(serde_json::to_value);
@@ -99,6 +95,6 @@ fn compact(path: &Path) -> Result<()> {
         out.write_all(line.as_bytes())?;
     }
     out.flush()?;
-    eprintln!("{} rows, sha256 {}", contents.len(), hex(&hash.finalize()));
+    say!("{} rows, sha256 {}", contents.len(), hex(&hash.finalize()));
     Ok(())
 }

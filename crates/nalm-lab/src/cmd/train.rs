@@ -12,10 +12,15 @@ use std::ops::ControlFlow;
 
 pub(crate) fn run(arguments: &Train) -> Result<()> {
     let spec = spec(arguments)?;
+    // Before training: whoever waited for five million steps should not lose them to a mistyped folder.
+    let curve = arguments.curve.as_ref().map(|path| {
+        std::fs::File::create(path).with_context(|| format!("cannot write the curve to {}", path.display()))
+    });
+    let curve = curve.transpose()?;
     let mut live = Live { every: (spec.steps / 20).next_multiple_of(1_000).max(1_000), shown: !arguments.json };
     let (Built { network, .. }, outcome) = spec.execute(&mut live)?;
-    if let Some(path) = &arguments.curve {
-        write_curve(&outcome, path).with_context(|| format!("cannot write the curve to {}", path.display()))?;
+    if let Some(file) = curve {
+        write_curve(&outcome, file).context("cannot write the curve")?;
     }
     if arguments.json {
         return super::print_json(&Row::new(&spec, &outcome, None));
@@ -96,18 +101,20 @@ impl Observer<f32> for Live {
             // Twenty bars from 1e-14 to 1e6.
             let bars = (row.test.max(1e-14).log10() + 14.0).clamp(0.0, 20.0) as usize;
             let bar = if std::io::stderr().is_terminal() { "▇".repeat(bars) } else { String::new() };
-            eprintln!("step {:>8}  inside {:9.2e}  outside {:9.2e}  {bar}", row.step, row.validation, row.test);
+            say!("step {:>8}  inside {:9.2e}  outside {:9.2e}  {bar}", row.step, row.validation, row.test);
         }
         ControlFlow::Continue(())
     }
 }
 
-fn write_curve(outcome: &Outcome<f32>, path: &std::path::Path) -> Result<()> {
-    let mut writer = csv::Writer::from_path(path)?;
-    writer.write_record(["step", "validation_error", "test_error", "sparsity_error"])?;
+fn write_curve(outcome: &Outcome<f32>, file: std::fs::File) -> Result<()> {
+    let mut writer = csv::Writer::from_writer(file);
+    let names = ["step", "validation_error", "test_error", "sparsity_error"];
+    writer.write_record(names).map_err(std::io::Error::from)?;
     for row in &outcome.rows {
         let numbers = [row.validation, row.test, row.sparsity].map(|v| v.to_string());
-        writer.write_record([row.step.to_string()].iter().chain(&numbers))?;
+        let cells = [row.step.to_string()].into_iter().chain(numbers);
+        writer.write_record(cells).map_err(std::io::Error::from)?;
     }
     writer.flush()?;
     Ok(())

@@ -83,7 +83,7 @@ fn published(arguments: &Verify) -> Result<()> {
     if arguments.json {
         super::print_json(&list)?;
     }
-    eprintln!("{agree} of {compared} published values agree");
+    say!("{agree} of {compared} published values agree");
     ensure!(compared > 0, "{} makes no published statement", names.join(", "));
     ensure!(agree == compared, "{} published values differ", compared - agree);
     Ok(())
@@ -91,8 +91,7 @@ fn published(arguments: &Verify) -> Result<()> {
 
 /// Runs a sample of a record again and compares all bits.
 fn record(arguments: &Verify, path: &Path) -> Result<()> {
-    ensure!(path.join("seg").is_dir(), "{} is no store: it has no folder seg", path.display());
-    let contents = store::read(path)?;
+    let contents = store::read_existing(path)?;
     let seed = arguments.seed.unwrap_or_else(|| {
         SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos() as u64 % 1_000_000_007)
     });
@@ -109,13 +108,15 @@ fn record(arguments: &Verify, path: &Path) -> Result<()> {
     let count = rows.len() + images.len();
     if count == 0 {
         let versions = format!("numerics version {}, with images {} on {set}", nalm::NUMERICS, nalm_vision::NUMERICS);
+        let asked = format!("--sample {} and --images {}", arguments.sample, arguments.images);
+        let steps = arguments.most_steps.map_or(String::new(), |most| format!(" and --most-steps {most}"));
         let hint = if contents.images.is_empty() { "" } else { "; --images N runs N of its rows with images again" };
-        bail!("{} holds no row that can be run again here ({versions}){hint}", path.display());
+        bail!("{} holds no row to run again with {asked}{steps} ({versions}){hint}", path.display());
     }
     let all = contents.rows.len() + contents.images.len();
-    eprintln!("sample {seed}: {count} of {all} rows");
+    say!("sample {seed}: {count} of {all} rows");
     if other > 0 {
-        eprintln!("{other} rows are of another numerics version or instruction set and are not compared");
+        say!("{other} rows are of another numerics version or instruction set and are not compared");
     }
 
     let mut different = Vec::new();

@@ -160,7 +160,7 @@ fn resume(spec: &ImageSpec, mnist: &Arc<Mnist>, threads: usize, file: &Path) -> 
     if file.exists() {
         let restored = Checkpoint::load(file, &name(spec)).and_then(|checkpoint| run.restore(&checkpoint));
         if let Err(error) = restored {
-            eprintln!("{error}; the run starts anew");
+            say!("{error}; the run starts anew");
             // Whatever it took over until then is of no use.
             run = spec.build(mnist, threads)?;
         }

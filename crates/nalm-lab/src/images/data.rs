@@ -1,6 +1,6 @@
 //! Where MNIST is.
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use nalm_vision::Mnist;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,7 +10,8 @@ use std::sync::Arc;
 pub(crate) fn find(given: Option<&Path>) -> Result<Arc<Mnist>> {
     let named = given.map(Path::to_path_buf).or_else(|| std::env::var_os("NALM_MNIST").map(PathBuf::from));
     if let Some(folder) = named {
-        return Ok(Arc::new(Mnist::load(&folder)?));
+        let hint = "the folder of --mnist or NALM_MNIST must hold the four MNIST files";
+        return Ok(Arc::new(Mnist::load(&folder).context(hint)?));
     }
     let starts = [std::env::current_dir().ok(), std::env::current_exe().ok()];
     for start in starts.iter().flatten() {

@@ -28,8 +28,7 @@ pub(crate) fn write(experiment: &ImageExperiment, contents: &Contents, folder: &
         blocks.push(Block::Figure { file, caption: figure.caption, svg: figure.svg });
     }
     blocks.push(Block::Text(experiment.analysis.clone()));
-    let set: String = experiment.set.iter().map(|set| format!(" --set '{set}'")).collect();
-    blocks.push(Block::Code(format!("nalm reproduce {} --preset {}{set}", experiment.name, experiment.preset)));
+    blocks.push(Block::Code(experiment.command.clone()));
     let ids: Vec<String> = experiment.runs.iter().map(super::ImageSpec::id).collect();
     let found: Vec<&str> = ids.iter().map(String::as_str).filter(|id| contents.images.contains_key(*id)).collect();
     let rows = found.len();

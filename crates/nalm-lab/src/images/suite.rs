@@ -1,13 +1,14 @@
 //! Experiment files with images.
 
 use super::spec::{ImageSettings, ImageSpec, TASKS};
-use crate::suite::Overrides;
+use crate::suite::{Overrides, command};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use nalm::Error;
 use nalm_vision::sequential;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::path::Path;
 use toml::Spanned;
 
 /// The presets that every experiment with images has.
@@ -75,8 +76,8 @@ pub(crate) struct ImageExperiment {
     pub(crate) task: String,
     pub(crate) preset: String,
     pub(crate) scale: String,
-    /// What the command line changed, as it would be typed.
-    pub(crate) set: Vec<String>,
+    /// The command that makes it.
+    pub(crate) command: String,
     pub(crate) figures: Vec<Kind>,
     pub(crate) runs: Vec<ImageSpec>,
     /// Model after model.
@@ -184,7 +185,7 @@ pub(crate) fn check(name: &str, file: &str, text: &str, overrides: &Overrides) -
         task: written.task.get_ref().clone(),
         preset: preset.clone(),
         scale: amount.scale.clone() + &changed(overrides),
-        set: overrides.set.iter().map(|(key, value)| format!("{key}={value}")).collect(),
+        command: command(name, Path::new(file), &preset, overrides),
         figures,
         runs: Vec::new(),
         groups: Vec::new(),

@@ -11,7 +11,7 @@ pub(crate) use segment::Segment;
 use crate::images::ImageRow;
 use crate::row::Row;
 use crate::runspec::hex;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -70,6 +70,12 @@ pub(crate) fn read(store: &Path) -> Result<Contents> {
 }
 
 /// The segments of a store, in the order of their names, which is that of their start.
+/// Reads a store that must be there.
+pub(crate) fn read_existing(store: &Path) -> Result<Contents> {
+    ensure!(store.join("seg").is_dir(), "{} is no store: it has no folder seg", store.display());
+    read(store)
+}
+
 fn segments(store: &Path) -> Result<Vec<PathBuf>> {
     let folder = store.join("seg");
     if !folder.exists() {

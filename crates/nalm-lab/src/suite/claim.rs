@@ -97,6 +97,11 @@ fn claim(checker: &Checker<'_>, written: &Written, expect: &Expect) -> Result<Cl
     ];
     let mut given = claims.into_iter().flatten();
     match (given.next(), given.next()) {
+        (Some(Claim::Success(rate) | Claim::Below(rate) | Claim::ValidationSuccess(rate)), None)
+            if !(0.0..=1.0).contains(&rate) =>
+        {
+            bail!("a rate of {rate} was never published; give one between 0 and 1")
+        }
         (Some(claim), None) => Ok(claim),
         _ => bail!(
             "an expectation has exactly one of success, below, beats, ties, validation_success, validation_error, \

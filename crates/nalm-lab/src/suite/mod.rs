@@ -25,6 +25,8 @@ pub(crate) struct Experiment {
     pub(crate) title: String,
     pub(crate) analysis: String,
     pub(crate) preset: String,
+    /// The command that makes it.
+    pub(crate) command: String,
     pub(crate) figures: Vec<Kind>,
     pub(crate) sections: Vec<Section>,
     /// Labels of the models, in the order of the file.
@@ -71,6 +73,19 @@ pub(crate) struct Overrides {
 }
 
 impl Overrides {
+    /// As they are typed, the preset excepted.
+    pub(crate) fn typed(&self) -> String {
+        let quoted = |text: String| if text.contains(['"', '\'', ' ', '[']) { format!("'{text}'") } else { text };
+        let flag = |name: &str, value: Option<String>| value.map(|value| format!(" --{name} {value}"));
+        let flags = [
+            flag("seeds", self.seeds.map(|n| n.to_string())),
+            flag("steps", self.steps.map(|n| n.to_string())),
+            flag("stream", self.stream.clone()),
+        ];
+        let set = self.set.iter().map(|(key, value)| format!(" --set {}", quoted(format!("{key}={value}"))));
+        flags.into_iter().flatten().chain(set).collect()
+    }
+
     /// A preset and nothing else.
     pub(crate) fn preset(name: &str) -> Self {
         Self { preset: Some(name.into()), ..Self::default() }
@@ -85,6 +100,13 @@ struct Checker<'a> {
     preset: String,
 }
 
+/// What to type for an experiment: its name, or its file if it did not come with the binary.
+pub(crate) fn command(name: &str, path: &Path, preset: &str, overrides: &Overrides) -> String {
+    let own = path.display().to_string();
+    let given = if names().contains(&name) && own == format!("experiments/{name}.toml") { name } else { &own };
+    format!("nalm reproduce {given} --preset {preset}{}", overrides.typed())
+}
+
 fn check(name: &str, path: &Path, text: &str, overrides: &Overrides) -> Result<Experiment> {
     let file = path.display().to_string();
     let mut written: Written = toml::from_str(text).map_err(|error| anyhow!("{file}: {error}"))?;
@@ -93,11 +115,16 @@ fn check(name: &str, path: &Path, text: &str, overrides: &Overrides) -> Result<E
     checker.set(&mut written)?;
     let figures = checker.figures(&written)?;
     let models = written.model.iter().map(|m| m.label.clone().unwrap_or_else(|| label(m.module.get_ref()))).collect();
+    let models: Vec<String> = models;
+    for (k, label) in models.iter().enumerate() {
+        ensure!(!models[..k].contains(label), "{}: two models are called {label}; give one a label", checker.file);
+    }
     let mut experiment = Experiment {
         name: name.into(),
         title: written.title.clone(),
         analysis: written.analysis.trim().into(),
         preset: checker.preset.clone(),
+        command: command(name, path, &checker.preset, overrides),
         figures,
         sections: Vec::new(),
         models,
@@ -220,7 +247,13 @@ impl Checker<'_> {
         let what = || format!("{file}: preset {} has no", self.preset);
         let seeds = if section.grid.is_some() { 1 } else { seeds.with_context(|| format!("{} seeds", what()))? };
         let steps = steps.with_context(|| format!("{} steps", what()))?;
-        ensure!(seeds > 0, "{file}: preset {} has 0 seeds; give at least 1", self.preset);
+        let ok = (1..=1_000_000).contains(&seeds);
+        ensure!(ok, "{file}: preset {} has {seeds} seeds; give at least 1 and at most a million", self.preset);
+        ensure!(
+            !ranges.is_empty(),
+            "{file}: preset {} has no ranges; leave the key out for the published ones",
+            self.preset
+        );
         if let Some(side) = section.grid {
             ensure!((2..=200).contains(&side), "{file}: grid is {side}; give 2 to 200 starting weights a side");
         }
