@@ -167,8 +167,8 @@ impl Cell {
             solved_at: gamma::interval(&steps),
             sparsity: beta::corrected(&errors),
             validation_success: wilson::interval(inside, n),
-            validation_error: student::interval(&all(|row| row.validation_error)),
-            test_error: student::interval(&all(|row| row.test_error)),
+            validation_error: student::positive(&all(|row| row.validation_error)),
+            test_error: student::positive(&all(|row| row.test_error)),
             best_step: student::interval(&best),
             simulated: found[0].solved.flat.map(|_| wilson::interval(simulated, n)),
         }

@@ -26,6 +26,8 @@
 //! * [`Network`] stacks them over one flat parameter vector; [`Recurrent`] unrolls one over a sequence.
 //! * [`task`]: the Single Module Task and the Arithmetic Dataset Task, for any operation, range and number of inputs.
 //! * [`train()`]: the loop, with an [`Observer`] for curves, progress and cancelling; [`Outcome`] says what came of it.
+//! * `second_order`, with the cargo feature `second-order`: Levenberg-Marquardt for any stack, rounding to arithmetic, and schedules that
+//!   alternate it with Adam; it solves what first-order training does not.
 //! * [`rng`]: two families of random streams, fast ones and those of the published experiments to the bit.
 //!
 //! # Promises

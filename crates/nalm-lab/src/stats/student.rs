@@ -21,6 +21,11 @@ pub(crate) fn interval(x: &[f64]) -> Estimate {
     normal_fallback(x, f64::NEG_INFINITY, f64::INFINITY)
 }
 
+/// The same for errors, which are not negative.
+pub(crate) fn positive(x: &[f64]) -> Estimate {
+    normal_fallback(x, 0.0, f64::INFINITY)
+}
+
 /// The same for shares, which lie between 0 and 1.
 pub(crate) fn share(x: &[f64]) -> Estimate {
     normal_fallback(x, 0.0, 1.0)
