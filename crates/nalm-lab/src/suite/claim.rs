@@ -1,7 +1,8 @@
 //! Published statements, and how each is held against our runs.
 
+use super::Experiment;
+use super::checker::{Checker, paper_ranges};
 use super::written::{Expect, Written};
-use super::{Checker, Experiment, paper_ranges};
 use anyhow::{Context, Result, bail};
 
 /// A published statement about one model on one range.
