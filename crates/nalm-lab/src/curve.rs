@@ -69,7 +69,7 @@ impl Recorder {
 }
 
 impl Observer<f32> for Recorder {
-    fn logged(&mut self, row: &nalm::Row, params: &[f32]) -> ControlFlow<()> {
+    fn logged(&mut self, row: &nalm::LoggedErrors, params: &[f32]) -> ControlFlow<()> {
         if row.step == 0 {
             self.weights(0, params);
         }

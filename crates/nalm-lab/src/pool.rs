@@ -23,7 +23,7 @@ struct Watch<'a> {
 }
 
 impl Observer<f32> for Watch<'_> {
-    fn logged(&mut self, row: &nalm::Row, params: &[f32]) -> ControlFlow<()> {
+    fn logged(&mut self, row: &nalm::LoggedErrors, params: &[f32]) -> ControlFlow<()> {
         if let Some(recorder) = &mut self.recorder {
             recorder.logged(row, params)?;
         }

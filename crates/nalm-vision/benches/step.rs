@@ -4,7 +4,7 @@
 //!   cargo bench -p nalm-vision --bench step [-- [--alone] [NAME]]
 
 use nalm::rng::Purpose;
-use nalm::{Optimiser, Path, Rng, optim::Optimisation};
+use nalm::{InstructionSet, Optimiser, Rng, optim::Optimisation};
 use nalm_vision::product::{Config, Run, View};
 use nalm_vision::{Error, Mnist, Mode, Net, Set, Start, Training, networks};
 use std::sync::Arc;
@@ -48,7 +48,7 @@ fn step(net: &Net, samples: usize, threads: usize) -> Result<Vec<f64>, Error> {
     let x: Vec<f32> = (0..samples * net.input_len()).map(|_| rng.uniform(-0.42, 2.8)).collect();
     let mut p = vec![0f32; net.param_len()];
     net.init(&mut p, &mut rng);
-    let mut adam = Optimisation::new(Optimiser::adam(1e-3), p.len(), Path::best())?;
+    let mut adam = Optimisation::new(Optimiser::adam(1e-3), p.len(), InstructionSet::best())?;
     let (mut work, mut gradient, mut y) = (net.workspace(samples), vec![0.0; p.len()], Vec::new());
     let time = |k: usize| {
         let start = Instant::now();

@@ -4,7 +4,7 @@
 
 use nalm::optim::Optimisation;
 use nalm::rng::{Fast, Purpose};
-use nalm::{Optimiser, Path, Rng};
+use nalm::{InstructionSet, Optimiser, Rng};
 use nalm_vision::mnist::{Digits, PIXELS, normalise};
 use nalm_vision::{Error, Mnist, Mode, Net, Set, networks};
 use std::time::Instant;
@@ -21,7 +21,7 @@ fn main() -> Result<(), Error> {
     let net = Net::new(layers, Set::best())?;
     let mut p = vec![0f32; net.param_len()];
     net.init(&mut p, &mut Rng::fast("digits", Purpose::Init));
-    let mut adam = Optimisation::new(Optimiser::adam(1e-3), p.len(), Path::best())?;
+    let mut adam = Optimisation::new(Optimiser::adam(1e-3), p.len(), InstructionSet::best())?;
     let mut work = net.workspace(BATCH);
     let (mut gradient, mut logits, mut x) = (vec![0.0; p.len()], Vec::new(), Vec::new());
     let start = Instant::now();

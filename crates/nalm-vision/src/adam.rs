@@ -2,7 +2,7 @@
 
 use crate::team;
 use nalm::optim::Optimisation;
-use nalm::{Error, Optimiser, Path};
+use nalm::{Error, InstructionSet, Optimiser};
 
 /// Parameters of a piece.
 const PIECE: usize = 1 << 16;
@@ -14,7 +14,7 @@ impl Adam {
     /// PyTorch's settings at the learning rate of all three tasks, 1e-3.
     pub(crate) fn new(len: usize) -> Result<Self, Error> {
         let lens = (0..len).step_by(PIECE).map(|start| PIECE.min(len - start));
-        let adam = |len| Optimisation::new(Optimiser::adam(1e-3), len, Path::best());
+        let adam = |len| Optimisation::new(Optimiser::adam(1e-3), len, InstructionSet::best());
         Ok(Self(lens.map(adam).collect::<Result<_, _>>()?))
     }
 

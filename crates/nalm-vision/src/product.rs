@@ -1,17 +1,17 @@
 //! The static product: a network sees two digits, a unit multiplies what it sees, and only the product is supervised.
 
+use crate::encoder::{Colour, Encoder, Isolated, Picture, Samples, Start};
 use crate::error::Error;
 use crate::export::Tensor;
 use crate::learner::{Learner, shuffled, stateless};
 use crate::mnist::{Digits, Mnist};
 use crate::pairs::{Fold, Pair, TEN_FOLDS, THREE_FOLDS};
 use crate::score::{Confusion, Score, Tally};
-use crate::sight::{Colour, Glance, Isolated, Picture, Sight, Start};
 use crate::training::{Checkpoint, History, Training, finite};
 use nalm::lane::LANES;
 use nalm::module::{self, Options, Shape};
 use nalm::rng::Purpose;
-use nalm::{Layout, Network, Pass, Penalty, Rng, Schedule, batch};
+use nalm::{BatchLayout, Network, Pass, Penalty, Rng, Schedule, batch};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -134,7 +134,7 @@ impl Config {
 
 /// The state after `epoch` epochs.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-pub struct Row {
+pub struct Measurement {
     /// Epochs done.
     pub epoch: u64,
     /// On training pairs and training images.
@@ -162,7 +162,7 @@ pub struct Run {
     mnist: Arc<Mnist>,
     fold: Fold,
     valid: Vec<Pair>,
-    sight: Box<dyn Sight>,
+    encoder: Box<dyn Encoder>,
     head: Network<f32>,
     penalty: Penalty,
     learner: Learner,
@@ -182,14 +182,14 @@ impl Run {
     pub fn new(config: Config, mnist: Arc<Mnist>) -> Result<Self, Error> {
         config.check()?;
         let most = config.batch.max(EVALUATED);
-        let sight: Box<dyn Sight> = match config.view {
+        let encoder: Box<dyn Encoder> = match config.view {
             View::Isolated { halved } => Box::new(Isolated::new(halved, most)?),
             View::Colour { start } => Box::new(Colour::new(start, most)?),
         };
         let head = config.build_head()?;
         let key = config.key();
-        let mut params = vec![0.0; sight.param_len()];
-        sight.init(&mut params, &mut Rng::fast(&key, Purpose::Init));
+        let mut params = vec![0.0; encoder.param_len()];
+        encoder.init(&mut params, &mut Rng::fast(&key, Purpose::Init));
         let mut head_params = vec![0.0; head.param_len()];
         head.init(&mut head_params, &mut Rng::fast(&format!("{key}|head"), Purpose::Init));
         let mut fold = Fold::draw(&mnist, config.held_out()?, config.samples, config.fold as u64)?;
@@ -205,13 +205,13 @@ impl Run {
             mnist,
             fold,
             valid,
-            sight,
+            encoder,
             head,
         })
     }
 
     /// The rows so far.
-    pub fn rows(&self) -> &[Row] {
+    pub fn rows(&self) -> &[Measurement] {
         match &self.learner.history {
             History::Product(rows) => rows,
             History::Sequence(_) => &[],
@@ -222,23 +222,23 @@ impl Run {
     fn step(&mut self, key: &str, pairs: &[Pair], noise: &mut Rng) -> Result<Update, Error> {
         let (n, threads) = (pairs.len(), self.config.threads);
         let mut z = Vec::new();
-        let glance = Glance { key, training: true, from: &self.mnist.train, pairs, threads };
-        self.sight.forward(&self.learner.params, &glance, &mut z);
+        let samples = Samples { key, training: true, from: &self.mnist.train, pairs, threads };
+        self.encoder.forward(&self.learner.params, &samples, &mut z);
         // Two features a sample.
         let rows: Vec<f32> = (0..n).flat_map(|k| [z[k], z[n + k]]).collect();
-        let at = Layout::new(n)?;
+        let at = BatchLayout::new(n)?;
         let lanes = batch::to_lanes(&rows, at)?;
         let mut work = self.head.workspace(at);
         self.head.forward(&self.learner.head, &lanes, &mut work, Pass::Train(noise));
         let noise = self.head.noise_on(&work, 0).map(|noise| batch::from_lanes(noise, at));
-        let (y, slope) = work.output_and_slope();
+        let (y, gradient) = work.output_and_gradient();
         let mut loss = 0.0;
-        slope.fill(nalm::Lane::ZERO);
+        gradient.fill(nalm::Lane::ZERO);
         for (k, pair) in pairs.iter().enumerate() {
             let (lane, place) = (k / LANES, k % LANES);
             let error = y[lane][place] - pair.product();
             loss += error * error / n as f32;
-            slope[lane][place] = 2.0 * error / n as f32;
+            gradient[lane][place] = 2.0 * error / n as f32;
         }
         let mut dx = lanes.clone();
         let mut head_gradient = vec![0.0; self.learner.head.len()];
@@ -246,7 +246,7 @@ impl Run {
         self.head.penalty(&self.learner.head, &[self.penalty], self.learner.epoch, 0.0, &mut head_gradient);
         let flat = batch::from_lanes(&dx, at);
         let dz: Vec<f32> = (0..2).flat_map(|side| flat.iter().skip(side).step_by(2).copied()).collect();
-        self.sight.backward(&self.learner.params, &dz, &mut self.learner.gradient, threads);
+        self.encoder.backward(&self.learner.params, &dz, &mut self.learner.gradient, threads);
         self.learner.update(&head_gradient, threads);
         self.head.project(&mut self.learner.head);
         Ok(Update { loss, noise, head_gradient })
@@ -260,25 +260,25 @@ impl Run {
         let mut all: Vec<Tensor> = Tensor::named("before", self.tensors()).collect();
         let mut noise = Rng::fast(&format!("{}|trace", self.key), Purpose::Noise);
         let update = self.step(&format!("{}|trace", self.key), &pairs, &mut noise)?;
-        all.extend(self.sight.trace());
+        all.extend(self.encoder.trace());
         all.push(Tensor::flat("target", &pairs.iter().map(Pair::product).collect::<Vec<_>>()));
         all.extend(update.noise.map(|noise| Tensor::flat("noise", &noise)));
         all.push(Tensor::flat("loss", &[update.loss]));
-        all.extend(Tensor::named("gradient", self.sight.tensors(&self.learner.gradient)));
+        all.extend(Tensor::named("gradient", self.encoder.tensors(&self.learner.gradient)));
         all.push(Tensor::flat("gradient.head.weight", &update.head_gradient));
         all.extend(Tensor::named("after", self.tensors()));
         Ok(all)
     }
 
     /// The current state.
-    fn row(&mut self) -> Result<Row, Error> {
+    fn row(&mut self) -> Result<Measurement, Error> {
         let every = self.fold.train.len().div_ceil(self.config.train_evaluated).max(1);
         let train: Vec<Pair> = self.fold.train.iter().copied().step_by(every).collect();
         let (valid, test) = (self.valid.clone(), self.fold.test.clone());
         let mnist = Arc::clone(&self.mnist);
         let last = self.learner.epoch >= self.config.epochs;
         let mut confusion = last.then(Confusion::default);
-        Ok(Row {
+        Ok(Measurement {
             epoch: self.learner.epoch,
             train: self.score("train", &mnist.train, &train, None)?,
             valid: match valid.is_empty() {
@@ -304,8 +304,8 @@ impl Run {
         let mut tally = Tally::default();
         for (step, pairs) in pairs.chunks(EVALUATED).enumerate() {
             let key = format!("{}|{part}|{}|{step}", self.key, self.learner.epoch);
-            let glance = Glance { key: &key, training: false, from, pairs, threads: self.config.threads };
-            self.sight.forward(&self.learner.params, &glance, &mut z);
+            let samples = Samples { key: &key, training: false, from, pairs, threads: self.config.threads };
+            self.encoder.forward(&self.learner.params, &samples, &mut z);
             let n = pairs.len();
             let rows: Vec<f32> = (0..n).flat_map(|k| [z[k], z[n + k]]).collect();
             let products = self.head.predict(&self.learner.head, &rows)?;
@@ -380,7 +380,7 @@ impl Training for Run {
     }
 
     fn tensors(&self) -> Vec<Tensor> {
-        let mut all = self.sight.tensors(&self.learner.params);
+        let mut all = self.encoder.tensors(&self.learner.params);
         all.extend(self.learner.head_tensor());
         all
     }
@@ -391,8 +391,8 @@ impl Training for Run {
         let pairs: Vec<Pair> = self.fold.test.iter().copied().step_by(every).take(samples.min(EVALUATED)).collect();
         let key = format!("{}|pictures", self.key);
         let mnist = Arc::clone(&self.mnist);
-        let glance = Glance { key: &key, training: false, from: &mnist.test, pairs: &pairs, threads: 1 };
-        self.sight.forward(&self.learner.params, &glance, &mut Vec::new());
-        self.sight.pictures(samples)
+        let shown = Samples { key: &key, training: false, from: &mnist.test, pairs: &pairs, threads: 1 };
+        self.encoder.forward(&self.learner.params, &shown, &mut Vec::new());
+        self.encoder.pictures(samples)
     }
 }

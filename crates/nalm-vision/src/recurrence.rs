@@ -3,7 +3,7 @@
 use crate::error::Error;
 use nalm::lane::LANES;
 use nalm::module::Dispatch;
-use nalm::{Lane, Layout, Pass, Real, batch};
+use nalm::{BatchLayout, Lane, Pass, Real, batch};
 
 /// Which of a cell's inputs the regulariser of the network in front looks at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,7 +42,7 @@ struct Step<R> {
 impl<R: Real> Recurrence<R> {
     /// The states of every step; `labels` are those of all samples for the first step, then for the second, and so on.
     fn unroll(&self, p: &[R], labels: &[R], samples: usize, mut pass: Pass<'_>) -> Result<Vec<Step<R>>, Error> {
-        let at = Layout::new(samples)?;
+        let at = BatchLayout::new(samples)?;
         let mut steps: Vec<Step<R>> = Vec::new();
         for labels in labels.chunks_exact(samples) {
             let before = steps.last().map(|step| &step.state);
@@ -51,7 +51,7 @@ impl<R: Real> Recurrence<R> {
             let input = batch::to_lanes(&rows, at)?;
             let mut y = vec![Lane::ZERO; at.lanes()];
             let mut tape = vec![Lane::ZERO; self.0.tape_len(at)];
-            self.0.run_forward(p, &input, &mut y, &mut tape, at, pass.lend());
+            self.0.run_forward(p, &input, &mut y, &mut tape, at, pass.reborrow());
             steps.push(Step { input, tape, state: batch::from_lanes(&y, at) });
         }
         Ok(steps)
@@ -74,7 +74,7 @@ impl<R: Real> Recurrence<R> {
         strength: R,
         pass: Pass<'_>,
     ) -> Result<Cost<R>, Error> {
-        let at = Layout::new(samples)?;
+        let at = BatchLayout::new(samples)?;
         let mut steps = self.unroll(p, labels, samples, pass)?;
         let count = R::of(labels.len() as f64);
         // By how much an entry counts in the mean of its input: with the noise on it, or once.

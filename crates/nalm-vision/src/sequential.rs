@@ -2,6 +2,8 @@
 //!
 //! Trained on two digits, tested on one to twenty. Zeros are left out, as the reference code does.
 
+use crate::digit_sequence::{DigitSequence, fill, products};
+use crate::encoder::Picture;
 use crate::error::Error;
 use crate::export::{self, Tensor};
 use crate::learner::{Learner, shuffled, stateless};
@@ -9,8 +11,6 @@ use crate::mnist::{Digits, Mnist, SIDE, normalise};
 use crate::net::{Mode, Net, Workspace};
 use crate::networks;
 use crate::recurrence::{Cost, Inputs, Recurrence};
-use crate::reel::{Reel, fill, products};
-use crate::sight::Picture;
 use crate::training::{Checkpoint, History, Training, finite};
 use crate::vector::Set;
 use nalm::module::{self, Options, Shape};
@@ -126,7 +126,7 @@ pub struct Part {
 
 /// The state after `epoch` epochs.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-pub struct Row {
+pub struct Measurement {
     /// Epochs done.
     pub epoch: u64,
     /// Updates done.
@@ -151,10 +151,10 @@ pub struct Run {
     config: Config,
     key: String,
     mnist: Arc<Mnist>,
-    trained: Reel,
-    train_full: Reel,
-    valid: Reel,
-    test: Reel,
+    trained: DigitSequence,
+    train_full: DigitSequence,
+    valid: DigitSequence,
+    test: DigitSequence,
     net: Net,
     work: Workspace<f32>,
     x: Vec<f32>,
@@ -175,22 +175,22 @@ impl Run {
         net.init(&mut params, &mut Rng::fast(&key, Purpose::Init));
         let mut cell_params = vec![0.0; cell.0.param_len()];
         cell.0.init(&mut cell_params, &mut Rng::fast(&format!("{key}|cell"), Purpose::Init));
-        let mut trained = Reel::new(&mnist.train, 0..55_000, &key);
+        let mut trained = DigitSequence::new(&mnist.train, 0..55_000, &key);
         let trained_all = trained.sequences(TRAINED);
         trained.places.truncate(config.sequences.saturating_mul(TRAINED));
         // Measured are the images that are trained on, in an order that is the same for all seeds if they are all of them.
         let fixed = "sequential, all training images";
         let train_full = match config.sequences < trained_all {
-            true => Reel {
+            true => DigitSequence {
                 places: shuffled(trained.places.len(), fixed).iter().map(|&k| trained.places[k as usize]).collect(),
             },
-            false => Reel::new(&mnist.train, 0..55_000, fixed),
+            false => DigitSequence::new(&mnist.train, 0..55_000, fixed),
         };
         Ok(Self {
             trained,
             train_full,
-            valid: Reel::new(&mnist.train, 55_000..60_000, "sequential, validation"),
-            test: Reel::new(&mnist.test, 0..10_000, "sequential, test"),
+            valid: DigitSequence::new(&mnist.train, 55_000..60_000, "sequential, validation"),
+            test: DigitSequence::new(&mnist.test, 0..10_000, "sequential, test"),
             work: net.workspace(READ.max(TRAINED * config.batch)),
             penalty: config.penalty(),
             learner: Learner::new(params, cell_params, History::Sequence(Vec::new()))?,
@@ -204,7 +204,7 @@ impl Run {
     }
 
     /// The rows so far.
-    pub fn rows(&self) -> &[Row] {
+    pub fn rows(&self) -> &[Measurement] {
         match &self.learner.history {
             History::Sequence(rows) => rows,
             History::Product(_) => &[],
@@ -268,10 +268,10 @@ impl Run {
         Ok(all)
     }
 
-    /// What the network reads in every image of a reel.
-    fn read(&mut self, digits: &Digits, reel: &Reel) -> Vec<f32> {
+    /// What the network reads in every image of a sequence.
+    fn read(&mut self, digits: &Digits, sequence: &DigitSequence) -> Vec<f32> {
         let (mut x, mut some, mut all) = (Vec::new(), Vec::new(), Vec::new());
-        for places in reel.places.chunks(READ) {
+        for places in sequence.places.chunks(READ) {
             fill(digits, places, &mut x);
             self.net.forward(&self.learner.params, &x, &mut self.work, Mode::Eval, self.config.threads);
             self.work.outputs(&self.net, &mut some);
@@ -281,13 +281,20 @@ impl Run {
     }
 
     /// Multiplies up what was read in sequences of a length.
-    fn score(&self, digits: &Digits, reel: &Reel, read: &[f32], length: usize, noise: &mut Rng) -> Result<Part, Error> {
+    fn score(
+        &self,
+        digits: &Digits,
+        sequence: &DigitSequence,
+        read: &[f32],
+        length: usize,
+        noise: &mut Rng,
+    ) -> Result<Part, Error> {
         let (mut squares, mut right, mut right_last, mut count) = (0.0, 0u64, 0u64, 0u64);
-        let sequences: Vec<usize> = (0..reel.sequences(length)).collect();
+        let sequences: Vec<usize> = (0..sequence.sequences(length)).collect();
         for own in sequences.chunks(self.config.batch) {
             let at = |t: usize| own.iter().map(move |&s| s * length + t);
             let labels: Vec<f32> = (0..length).flat_map(|t| at(t).map(|k| read[k])).collect();
-            let places: Vec<u32> = (0..length).flat_map(|t| at(t).map(|k| reel.places[k])).collect();
+            let places: Vec<u32> = (0..length).flat_map(|t| at(t).map(|k| sequence.places[k])).collect();
             let targets = products(digits, &places, own.len());
             let pass = if self.config.eval_noise { Pass::Train(noise) } else { Pass::Eval };
             let states = self.cell.states(&self.learner.head, &labels, own.len(), pass)?;
@@ -305,18 +312,18 @@ impl Run {
     }
 
     /// The current state.
-    fn row(&mut self) -> Result<Row, Error> {
+    fn row(&mut self) -> Result<Measurement, Error> {
         let mnist = Arc::clone(&self.mnist);
         let mut noise = Rng::fast(&format!("{}|{}|measured", self.key, self.learner.epoch), Purpose::Noise);
-        let mut two = |run: &mut Self, digits: &Digits, reel: &Reel| {
-            let read = run.read(digits, reel);
-            run.score(digits, reel, &read, TRAINED, &mut noise)
+        let mut two = |run: &mut Self, digits: &Digits, sequence: &DigitSequence| {
+            let read = run.read(digits, sequence);
+            run.score(digits, sequence, &read, TRAINED, &mut noise)
         };
         let (train, valid, test) = (self.train_full.clone(), self.valid.clone(), self.test.clone());
         let (train, valid) = (two(self, &mnist.train, &train)?, two(self, &mnist.train, &valid)?);
         let read = self.read(&mnist.test, &test);
         let by_length = |length| self.score(&mnist.test, &test, &read, length, &mut noise);
-        Ok(Row {
+        Ok(Measurement {
             epoch: self.learner.epoch,
             step: self.learner.epoch * self.updates(),
             train,

@@ -1,8 +1,8 @@
 //! A long run, epoch by epoch: what the three tasks have in common for whoever carries them out.
 
+use crate::encoder::Picture;
 use crate::error::Error;
 use crate::export::Tensor;
-use crate::sight::Picture;
 use crate::{product, sequential};
 use serde::{Deserialize, Serialize};
 
@@ -31,9 +31,9 @@ pub(crate) mod finite {
 #[serde(rename_all = "lowercase")]
 pub enum History {
     /// Of a static task.
-    Product(Vec<product::Row>),
+    Product(Vec<product::Measurement>),
     /// Of the sequential task.
-    Sequence(Vec<sequential::Row>),
+    Sequence(Vec<sequential::Measurement>),
 }
 
 /// Everything that a run needs to go on as if it had never stopped.

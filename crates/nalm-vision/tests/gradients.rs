@@ -37,11 +37,11 @@ fn worst(net: &Net, samples: usize, directions: usize) -> f64 {
     let mut worst = 0f64;
     for _ in 0..directions {
         let d: Vec<f64> = (0..p.len()).map(|_| rng.uniform(-1.0, 1.0)).collect();
-        let slope: f64 = gradient.iter().zip(&d).map(|(g, d)| g * d).sum();
+        let gradient: f64 = gradient.iter().zip(&d).map(|(g, d)| g * d).sum();
         let error = [1e-5, 1e-6, 1e-7].into_iter().map(|h| {
             let at = |h: f64| loss(net, &p.iter().zip(&d).map(|(p, d)| p + h * d).collect::<Vec<_>>(), &x, "key").0;
             let difference = (at(h) - at(-h)) / (2.0 * h);
-            (difference - slope).abs() / slope.abs().max(difference.abs()).max(1e-9)
+            (difference - gradient).abs() / gradient.abs().max(difference.abs()).max(1e-9)
         });
         worst = worst.max(error.fold(f64::INFINITY, f64::min));
     }

@@ -6,7 +6,7 @@ use nalm::module::{self, Dispatch, Options, Shape};
 use nalm::rng::Stream;
 use nalm::task::{Arithmetic, SingleModule, Task};
 use nalm::{Config, train};
-use nalm::{Nau, Network, Nmu, Operation, Path, Range, Snmu};
+use nalm::{InstructionSet, Nau, Network, Nmu, Operation, Snmu, Uniform};
 use std::time::Instant;
 
 /// Batches of steps that are timed; the median and the minimum of them are reported.
@@ -19,7 +19,7 @@ struct Step {
 }
 
 fn steps() -> Vec<Step> {
-    let range = |text: &str| text.parse::<Range>().expect("a range");
+    let range = |text: &str| text.parse::<Uniform>().expect("a range");
     let product = || SingleModule::mul(1.0, 2.0, 2.0, 6.0).expect("a task");
     let sums = || Arithmetic::new(Operation::Mul, 100, 0.25, 0.5, range("U[1,2)"), range("U[2,6)")).expect("a task");
     let stack = |top: Box<dyn Dispatch<f32>>| {
@@ -59,11 +59,11 @@ fn steps() -> Vec<Step> {
 }
 
 /// Median and minimum nanoseconds per step.
-fn time(step: &Step, path: Path, stream: Stream) -> (f64, f64) {
+fn time(step: &Step, instructions: InstructionSet, stream: Stream) -> (f64, f64) {
     let config = |steps| Config {
         evaluation: 16,
         log_every: u64::MAX,
-        path,
+        instructions,
         // The penalty acts from the second step on, so that every step does all of its work.
         ..Config::published(&step.network).steps(steps).ramp(0, 1).stream(stream)
     };
@@ -85,23 +85,23 @@ fn main() {
     let flag = |name: &str| arguments.iter().any(|a| a == name);
     let filters: Vec<&String> = arguments.iter().filter(|a| !a.starts_with("--")).collect();
     let stream = if flag("--reference") { Stream::Reference } else { Stream::Fast };
-    let paths = if flag("--all-paths") { Path::available() } else { vec![Path::best()] };
+    let paths = if flag("--all-paths") { InstructionSet::available() } else { vec![InstructionSet::best()] };
     let mut rows = Vec::new();
     for step in steps() {
         let wanted = |f: &&String| if flag("--exact") { step.name == **f } else { step.name.contains(f.as_str()) };
         if !filters.is_empty() && !filters.iter().any(wanted) {
             continue;
         }
-        for &path in &paths {
-            let (median, minimum) = time(&step, path, stream);
+        for &instructions in &paths {
+            let (median, minimum) = time(&step, instructions, stream);
             if flag("--json") {
-                let path = path.name();
+                let instructions = instructions.name();
                 rows.push(format!(
-                    r#"{{"step":"{}","ns":{median:.1},"minimum":{minimum:.1},"path":"{path}"}}"#,
+                    r#"{{"step":"{}","ns":{median:.1},"minimum":{minimum:.1},"instructions":"{instructions}"}}"#,
                     step.name
                 ));
             } else {
-                println!("{:18} {:8} {median:9.1} ns median {minimum:9.1} ns minimum", step.name, path.name());
+                println!("{:18} {:8} {median:9.1} ns median {minimum:9.1} ns minimum", step.name, instructions.name());
             }
         }
     }

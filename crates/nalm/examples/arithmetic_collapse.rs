@@ -3,13 +3,13 @@
 //!
 //! `cargo run --release --example arithmetic_collapse`
 
-use nalm::{Arithmetic, Config, Dispatch, Error, Nau, Network, Nmu, Operation, Outcome, Range, Snmu, Stream, train};
+use nalm::{Arithmetic, Config, Dispatch, Error, Nau, Network, Nmu, Operation, Outcome, Snmu, Stream, Uniform, train};
 use std::thread;
 
 const SEEDS: u64 = 20;
 
 fn main() -> Result<(), Error> {
-    let range = |text: &str| text.parse::<Range>();
+    let range = |text: &str| text.parse::<Uniform>();
     let task = Arithmetic::new(Operation::Mul, 100, 0.25, 0.5, range("U[-2,2)")?, range("U[-6,-2)∪U[2,6)")?)?;
     let units: [(&str, Box<dyn Dispatch<f32>>); 2] =
         [("NAU-NMU", Box::new(Nmu::new(2, 1)?)), ("NAU-sNMU U[1,5]", Box::new(Snmu::new(2, 1)?))];

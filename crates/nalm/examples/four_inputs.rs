@@ -5,13 +5,14 @@
 //!
 //! `cargo run --release --example four_inputs`
 
-use nalm::{Arithmetic, Config, Dispatch, Error, Nau, Network, Nmu, Operation, Range, train};
+use nalm::{Arithmetic, Config, Dispatch, Error, Nau, Network, Nmu, Operation, Uniform, train};
 use std::thread;
 
 const SEEDS: u64 = 100;
 
 fn main() -> Result<(), Error> {
-    let task = Arithmetic::with_subsets(Operation::Mul, 4, 0..2, 0..4, Range::new(1.0, 2.0)?, Range::new(2.0, 6.0)?)?;
+    let task =
+        Arithmetic::with_subsets(Operation::Mul, 4, 0..2, 0..4, Uniform::new(1.0, 2.0)?, Uniform::new(2.0, 6.0)?)?;
     let layers: Vec<Box<dyn Dispatch<f32>>> = vec![Box::new(Nau::new(4, 2)?), Box::new(Nmu::new(2, 1)?)];
     let network = Network::new(layers)?;
     let config = Config::published(&network).steps(200_000).ramp(1_000_000, 2_000_000);

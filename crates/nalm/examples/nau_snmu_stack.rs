@@ -2,7 +2,9 @@
 //!
 //! `cargo run --release --example nau_snmu_stack`
 
-use nalm::{Arithmetic, Config, Dispatch, Error, Nau, Network, Observer, Operation, Range, Row, Snmu, train};
+use nalm::{
+    Arithmetic, Config, Dispatch, Error, LoggedErrors, Nau, Network, Observer, Operation, Snmu, Uniform, train,
+};
 use std::ops::ControlFlow;
 
 /// Prints the logged errors, and stops once the task has been solved for a while.
@@ -12,7 +14,7 @@ struct Progress {
 }
 
 impl Observer<f32> for Progress {
-    fn logged(&mut self, row: &Row, params: &[f32]) -> ControlFlow<()> {
+    fn logged(&mut self, row: &LoggedErrors, params: &[f32]) -> ControlFlow<()> {
         println!(
             "step {:>6}   inside {:9.2e}   outside {:9.2e}   multiplication weights {:?}",
             row.step,
@@ -26,7 +28,7 @@ impl Observer<f32> for Progress {
 }
 
 fn main() -> Result<(), Error> {
-    let range = |text: &str| text.parse::<Range>();
+    let range = |text: &str| text.parse::<Uniform>();
     let task = Arithmetic::new(Operation::Mul, 100, 0.25, 0.5, range("U[-2,2)")?, range("U[-6,-2)∪U[2,6)")?)?;
     let layers: Vec<Box<dyn Dispatch<f32>>> = vec![Box::new(Nau::new(100, 2)?), Box::new(Snmu::new(2, 1)?)];
     let network = Network::new(layers)?;

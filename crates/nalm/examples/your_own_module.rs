@@ -3,7 +3,7 @@
 //! `cargo run --release --example your_own_module`
 
 use nalm::gradcheck;
-use nalm::{Config, Error, Lane, Layout, Module, Network, Pass, Real, Rng, Shape, SingleModule, train};
+use nalm::{BatchLayout, Config, Error, Lane, Module, Network, Pass, Real, Rng, Shape, SingleModule, train};
 
 #[derive(Debug)]
 struct ScaledProduct {
@@ -34,7 +34,7 @@ impl<R: Real> Module<R> for ScaledProduct {
     }
 
     #[inline(always)]
-    fn forward(&self, p: &[R], x: &[Lane<R>], y: &mut [Lane<R>], _: &mut [Lane<R>], at: Layout, _: Pass<'_>) {
+    fn forward(&self, p: &[R], x: &[Lane<R>], y: &mut [Lane<R>], _: &mut [Lane<R>], at: BatchLayout, _: Pass<'_>) {
         for (c, y) in y.iter_mut().enumerate() {
             *y = (0..self.shape.inputs).fold(Lane::splat(p[0]), |product, i| product * at.feature(x, i)[c]);
         }
@@ -49,7 +49,7 @@ impl<R: Real> Module<R> for ScaledProduct {
         mut dx: Option<&mut [Lane<R>]>,
         dp: &mut [R],
         _: &mut [Lane<R>],
-        at: Layout,
+        at: BatchLayout,
     ) {
         for c in 0..at.lanes() {
             let others = |skip: usize| {

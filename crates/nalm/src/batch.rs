@@ -1,32 +1,32 @@
 //! How a batch lies in memory: feature after feature, sixteen rows to a lane.
 
-use crate::lane::{LANES, Lane, Path};
+use crate::lane::{InstructionSet, LANES, Lane};
 use crate::{Error, Real};
 
-/// The number of rows in a batch and the vector path that works on it.
+/// The number of rows in a batch and the instruction set that works on it.
 ///
 /// A tensor of `f` features is a slice of `f * lanes()` lanes: `[feature][row / 16][row % 16]`. Rows beyond
-/// [`Layout::rows`] in the last lane are padding: they hold ordinary numbers, and no result depends on them.
+/// [`BatchLayout::rows`] in the last lane are padding: they hold ordinary numbers, and no result depends on them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Layout {
+pub struct BatchLayout {
     /// Rows that count.
     pub rows: usize,
     /// The instruction set to use.
-    pub path: Path,
+    pub instructions: InstructionSet,
 }
 
-impl Layout {
-    /// A layout for `rows` rows on the fastest path of this machine.
+impl BatchLayout {
+    /// A layout for `rows` rows with the fastest instructions of this machine.
     pub fn new(rows: usize) -> Result<Self, Error> {
-        Self::on(Path::best(), rows)
+        Self::on(InstructionSet::best(), rows)
     }
 
-    /// A layout for `rows` rows on a given path.
-    pub fn on(path: Path, rows: usize) -> Result<Self, Error> {
+    /// A layout for `rows` rows with given instructions.
+    pub fn on(instructions: InstructionSet, rows: usize) -> Result<Self, Error> {
         Error::check(rows > 0, "number of rows in a batch", 0.0, "at least 1")?;
         Error::check(rows < 1 << 31, "number of rows in a batch", rows as f64, "below 2^31")?;
-        Ok(Self { rows, path })
+        Ok(Self { rows, instructions })
     }
 
     /// Lanes per feature.
@@ -85,20 +85,20 @@ pub struct Batch<R> {
     pub x: Vec<Lane<R>>,
     /// Targets, `[output][lane]`.
     pub t: Vec<Lane<R>>,
-    /// Number of rows and vector path.
-    pub at: Layout,
+    /// Number of rows and vector instructions.
+    pub at: BatchLayout,
 }
 
 impl<R: Real> Batch<R> {
     /// An empty batch of zeros.
-    pub fn zeros(inputs: usize, outputs: usize, at: Layout) -> Self {
+    pub fn zeros(inputs: usize, outputs: usize, at: BatchLayout) -> Self {
         let lanes = at.lanes();
         Self { x: vec![Lane::ZERO; inputs * lanes], t: vec![Lane::ZERO; outputs * lanes], at }
     }
 }
 
 /// Turns row-major numbers into lanes.
-pub fn to_lanes<R: Real>(rows: &[R], at: Layout) -> Result<Vec<Lane<R>>, Error> {
+pub fn to_lanes<R: Real>(rows: &[R], at: BatchLayout) -> Result<Vec<Lane<R>>, Error> {
     if !rows.len().is_multiple_of(at.rows) {
         let what = format!("numbers for {} rows of equal length", at.rows);
         return Err(Error::Shape { what, got: rows.len(), want: rows.len().next_multiple_of(at.rows) });
@@ -115,7 +115,7 @@ pub fn to_lanes<R: Real>(rows: &[R], at: Layout) -> Result<Vec<Lane<R>>, Error> 
 }
 
 /// Turns lanes into row-major numbers.
-pub fn from_lanes<R: Real>(tensor: &[Lane<R>], at: Layout) -> Vec<R> {
+pub fn from_lanes<R: Real>(tensor: &[Lane<R>], at: BatchLayout) -> Vec<R> {
     (0..at.rows).flat_map(|row| tensor.chunks_exact(at.lanes()).map(move |feature| *at.row(feature, row))).collect()
 }
 
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn rows_survive_the_round_trip_and_padding_copies_the_last_row() {
         let rows: Vec<f64> = (0..3 * 21).map(f64::from).collect();
-        let at = Layout::new(21).unwrap();
+        let at = BatchLayout::new(21).unwrap();
         let lanes = to_lanes(&rows, at).unwrap();
         assert_eq!(lanes.len(), 3 * 2);
         assert_eq!(from_lanes(&lanes, at), rows);
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn an_empty_batch_is_refused() {
-        assert!(Layout::new(0).unwrap_err().to_string().contains("rows"));
-        assert!(to_lanes(&[0.0; 31], Layout::new(16).unwrap()).unwrap_err().to_string().contains("got 31"));
+        assert!(BatchLayout::new(0).unwrap_err().to_string().contains("rows"));
+        assert!(to_lanes(&[0.0; 31], BatchLayout::new(16).unwrap()).unwrap_err().to_string().contains("got 31"));
     }
 }

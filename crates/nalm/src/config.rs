@@ -6,7 +6,7 @@ use crate::penalty::{Penalty, Schedule};
 use crate::recipe::Reinit;
 use crate::rng::Stream;
 use crate::task::Task;
-use crate::{Error, Network, Path, Real};
+use crate::{Error, InstructionSet, Network, Real};
 
 /// Everything about a run but network, task and seed.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,7 +38,7 @@ pub struct Config {
     /// Parameters to start from instead of random ones; all other streams stay as they are.
     pub start: Option<Vec<f64>>,
     /// The instruction set; results do not depend on it.
-    pub path: Path,
+    pub instructions: InstructionSet,
 }
 
 /// Gaussian noise of variance eta / (1 + step)^gamma on every gradient (Neelakantan et al. 2015).
@@ -83,7 +83,7 @@ impl Config {
             reinit: recipes.iter().find_map(|r| r.reinit),
             gradient_noise: None,
             start: None,
-            path: Path::best(),
+            instructions: InstructionSet::best(),
         }
     }
 

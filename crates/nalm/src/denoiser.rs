@@ -56,7 +56,7 @@ impl Denoiser {
 
     /// The derivative of the factor's logarithm with respect to the weight.
     #[inline(always)]
-    pub(crate) fn log_slope_by_weight<R: Real>(self, n: Lane<R>, w: R) -> Lane<R> {
+    pub(crate) fn log_gradient_by_weight<R: Real>(self, n: Lane<R>, w: R) -> Lane<R> {
         match self {
             Denoiser::Paper => (n - R::ONE) / self.factor(n, w),
             Denoiser::Exponent => n.map(R::ln),
@@ -67,7 +67,7 @@ impl Denoiser {
 
     /// The derivative of the factor's logarithm with respect to the noise.
     #[inline(always)]
-    pub(crate) fn log_slope_by_noise<R: Real>(self, n: Lane<R>, w: R) -> Lane<R> {
+    pub(crate) fn log_gradient_by_noise<R: Real>(self, n: Lane<R>, w: R) -> Lane<R> {
         match self {
             Denoiser::Paper => Lane::splat(w) / self.factor(n, w),
             Denoiser::Exponent => Lane::splat(w) / n,
@@ -116,8 +116,8 @@ mod tests {
         let (n, w, h) = (2.7f64, 0.4, 1e-6);
         for d in ALL {
             let ln = |n: f64, w: f64| libm::log(d.factor(Lane::splat(n), w)[0]);
-            let by_w = d.log_slope_by_weight(Lane::splat(n), w)[0];
-            let by_n = d.log_slope_by_noise(Lane::splat(n), w)[0];
+            let by_w = d.log_gradient_by_weight(Lane::splat(n), w)[0];
+            let by_n = d.log_gradient_by_noise(Lane::splat(n), w)[0];
             assert!((by_w - (ln(n, w + h) - ln(n, w - h)) / (2.0 * h)).abs() < 1e-8, "{d}");
             assert!((by_n - (ln(n + h, w) - ln(n - h, w)) / (2.0 * h)).abs() < 1e-8, "{d}");
         }

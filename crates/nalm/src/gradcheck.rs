@@ -1,6 +1,6 @@
 //! Hand-written gradients against central differences, in `f64`.
 
-use crate::batch::{Layout, to_lanes};
+use crate::batch::{BatchLayout, to_lanes};
 use crate::lane;
 use crate::module::Pass;
 use crate::rng::{Purpose, Rng};
@@ -28,7 +28,7 @@ const ROWS: usize = 11;
 /// different width that disagree, whatever the hand-written gradient says.
 pub fn check(network: &Network<f64>, with_zeros: bool, seed: u64) -> Check {
     let mut rng = Rng::fast(&format!("gradcheck {} {seed}", network.name()), Purpose::Data);
-    let at = Layout::new(ROWS).expect("some rows");
+    let at = BatchLayout::new(ROWS).expect("some rows");
     let shape = network.shape();
     let rows: Vec<f64> = (0..ROWS * shape.inputs).map(|_| draw_input(&mut rng, with_zeros)).collect();
     let point = Point {
@@ -43,7 +43,7 @@ pub fn check(network: &Network<f64>, with_zeros: bool, seed: u64) -> Check {
     network.forward(&point.params, &point.x, &mut work, Pass::Train(&mut rng));
     // The same noise for every evaluation: what a module remembers between passes must not move either.
     let tapes = work.clone();
-    work.output_slope().copy_from_slice(&point.slopes());
+    work.output_gradient().copy_from_slice(&point.gradients());
     let mut dp = vec![0.0; network.param_len()];
     let mut dx = vec![Lane::ZERO; point.x.len()];
     network.backward(&point.params, &point.x, &mut work, Some(&mut dx), &mut dp);
@@ -97,7 +97,7 @@ pub fn check_many(network: &Network<f64>, with_zeros: bool, points: u64) -> Chec
 /// Where the gradient is taken: parameters, inputs and the weights of the outputs in the scalar that is differentiated.
 struct Point<'a> {
     network: &'a Network<f64>,
-    at: Layout,
+    at: BatchLayout,
     weights: Vec<f64>,
     params: Vec<f64>,
     x: Vec<Lane<f64>>,
@@ -105,18 +105,22 @@ struct Point<'a> {
 
 impl Point<'_> {
     /// The weights as lanes, zero in the padding.
-    fn slopes(&self) -> Vec<Lane<f64>> {
-        let mut slopes = to_lanes(&self.weights, self.at).expect("whole rows");
-        for lane in slopes.iter_mut().skip(self.at.lanes() - 1).step_by(self.at.lanes()) {
+    fn gradients(&self) -> Vec<Lane<f64>> {
+        let mut gradients = to_lanes(&self.weights, self.at).expect("whole rows");
+        for lane in gradients.iter_mut().skip(self.at.lanes() - 1).step_by(self.at.lanes()) {
             lane.0[self.at.rows_in(self.at.lanes() - 1)..].fill(0.0);
         }
-        slopes
+        gradients
     }
 
     /// The weighted outputs, whose sum is differentiated.
     fn terms(&self, params: &[f64], x: &[Lane<f64>], work: &mut crate::Workspace<f64>) -> Vec<f64> {
         let y = self.network.forward(params, x, work, Pass::Replay);
-        lane::flat(y).iter().zip(lane::flat(&self.slopes())).map(|(y, w)| if *w == 0.0 { 0.0 } else { y * w }).collect()
+        lane::flat(y)
+            .iter()
+            .zip(lane::flat(&self.gradients()))
+            .map(|(y, w)| if *w == 0.0 { 0.0 } else { y * w })
+            .collect()
     }
 }
 

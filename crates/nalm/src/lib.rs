@@ -21,7 +21,7 @@
 //!
 //! * [`module`]: the units — [`Nau`], [`Nmu`], the stochastic [`Snmu`] with its [`noise`] and [`denoiser`] lists, [`NacAdd`],
 //!   [`NacMul`], [`Nalu`] (also golden), [`Inalu`], [`Npu`] (also real), [`StgNmu`], [`Gated`] pairs, and the baselines
-//!   [`Linear`], [`Mlp`], [`Fc`], [`Mul`] — each with a hand-written gradient that is checked against differences in `f64`
+//!   [`Linear`], [`Mlp`], [`Fc`], [`Product`] — each with a hand-written gradient that is checked against differences in `f64`
 //!   ([`gradcheck`]). [`module::list`] has them all.
 //! * [`Network`] stacks them over one flat parameter vector; [`Recurrent`] unrolls one over a sequence.
 //! * [`task`]: the Single Module Task and the Arithmetic Dataset Task, for any operation, range and number of inputs.
@@ -32,7 +32,7 @@
 //!
 //! # Promises
 //!
-//! The same arguments give the same bits on every machine, vector path and thread. A NaN is an outcome, not a crash. Passes
+//! The same arguments give the same bits on every machine, instruction set and thread. A NaN is an outcome, not a crash. Passes
 //! neither fail nor allocate. Randomness, time, threads and files are never reached for: what a function needs is an
 //! argument.
 
@@ -61,23 +61,23 @@ pub mod second_order;
 pub mod task;
 pub mod train;
 
-pub use batch::{Batch, Layout};
+pub use batch::{Batch, BatchLayout};
 pub use config::{Config, GradientNoise};
 pub use denoiser::Denoiser;
 pub use error::Error;
-pub use lane::{Lane, Path};
+pub use lane::{InstructionSet, Lane};
 pub use loss::{Loss, LossPlan};
-pub use metric::{Outcome, Row, Status, Verdict};
+pub use metric::{LoggedErrors, Outcome, Status, Verdict};
 pub use module::{
-    Dispatch, Fc, Gated, Inalu, Linear, Mlp, Module, Mul, NacAdd, NacMul, Nalu, Nau, Nmu, Npu, Options, Pass, Shape,
-    Snmu, StgNmu,
+    Dispatch, Fc, Gated, Inalu, Linear, Mlp, Module, NacAdd, NacMul, Nalu, Nau, Nmu, Npu, Options, Pass, Product,
+    Shape, Snmu, StgNmu,
 };
 pub use network::{Network, Workspace};
 pub use noise::Noise;
 pub use operation::Operation;
 pub use optim::Optimiser;
 pub use penalty::{Penalty, Schedule};
-pub use range::{Distribution, Interval, Range};
+pub use range::{Distribution, Interval, Uniform};
 pub use real::Real;
 pub use recipe::{Recipe, Reinit};
 pub use recurrent::Recurrent;

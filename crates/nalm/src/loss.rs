@@ -1,6 +1,6 @@
 //! What training minimises.
 
-use crate::batch::Layout;
+use crate::batch::BatchLayout;
 use crate::lane::{self, Kernel, Lane};
 use crate::{Error, Real};
 use std::fmt::{self, Display};
@@ -25,11 +25,11 @@ impl Loss {
     const ALL: [(Loss, &'static str); 3] = [(Loss::Mse, "mse"), (Loss::Pearson, "pearson"), (Loss::Mape, "mape")];
 
     /// The loss of outputs `y`; its gradient goes to `dy`, zero in the padding.
-    pub fn gradient<R: Real>(self, y: &[Lane<R>], t: &[Lane<R>], dy: &mut [Lane<R>], at: Layout) -> R {
+    pub fn gradient<R: Real>(self, y: &[Lane<R>], t: &[Lane<R>], dy: &mut [Lane<R>], at: BatchLayout) -> R {
         match self {
-            Loss::Mse => lane::run(at.path, Mse { y, t, dy, at }),
-            Loss::Pearson => lane::run(at.path, Pearson { y, t, dy, at }),
-            Loss::Mape => lane::run(at.path, Mape { y, t, dy, at }),
+            Loss::Mse => lane::run(at.instructions, Mse { y, t, dy, at }),
+            Loss::Pearson => lane::run(at.instructions, Pearson { y, t, dy, at }),
+            Loss::Mape => lane::run(at.instructions, Mape { y, t, dy, at }),
         }
     }
 }
@@ -70,7 +70,7 @@ impl LossPlan {
 
 /// `lane` with 0 in the padding, whatever is there.
 #[inline(always)]
-fn masked<R: Real>(lane: Lane<R>, k: usize, at: Layout, last: Lane<R>) -> Lane<R> {
+fn masked<R: Real>(lane: Lane<R>, k: usize, at: BatchLayout, last: Lane<R>) -> Lane<R> {
     lane.zip(mask(k, at, last), |value, counts| if counts > R::ZERO { value } else { R::ZERO })
 }
 
@@ -79,13 +79,13 @@ fn masked<R: Real>(lane: Lane<R>, k: usize, at: Layout, last: Lane<R>) -> Lane<R
 /// The kernels below are plain loops over `k` that call this, not closures: a closure of their size would not be inlined
 /// into every instruction set.
 #[inline(always)]
-fn mask<R: Real>(k: usize, at: Layout, last: Lane<R>) -> Lane<R> {
+fn mask<R: Real>(k: usize, at: BatchLayout, last: Lane<R>) -> Lane<R> {
     if (k + 1).is_multiple_of(at.lanes()) { last } else { Lane::splat(R::ONE) }
 }
 
 /// The mask of the last lane.
 #[inline(always)]
-fn last_mask<R: Real>(at: Layout) -> Lane<R> {
+fn last_mask<R: Real>(at: BatchLayout) -> Lane<R> {
     let mut last = Lane::splat(R::ONE);
     last.0[at.rows_in(at.lanes() - 1)..].fill(R::ZERO);
     last
@@ -93,7 +93,7 @@ fn last_mask<R: Real>(at: Layout) -> Lane<R> {
 
 /// How many numbers count.
 #[inline(always)]
-fn count<R: Real>(y: &[Lane<R>], at: Layout) -> R {
+fn count<R: Real>(y: &[Lane<R>], at: BatchLayout) -> R {
     R::of((y.len() / at.lanes() * at.rows) as f64)
 }
 
@@ -101,7 +101,7 @@ struct Mse<'a, R> {
     y: &'a [Lane<R>],
     t: &'a [Lane<R>],
     dy: &'a mut [Lane<R>],
-    at: Layout,
+    at: BatchLayout,
 }
 
 impl<R: Real> Kernel for Mse<'_, R> {
@@ -131,7 +131,7 @@ struct Pearson<'a, R> {
     y: &'a [Lane<R>],
     t: &'a [Lane<R>],
     dy: &'a mut [Lane<R>],
-    at: Layout,
+    at: BatchLayout,
 }
 
 impl<R: Real> Kernel for Pearson<'_, R> {
@@ -168,7 +168,7 @@ struct Mape<'a, R> {
     y: &'a [Lane<R>],
     t: &'a [Lane<R>],
     dy: &'a mut [Lane<R>],
-    at: Layout,
+    at: BatchLayout,
 }
 
 impl<R: Real> Kernel for Mape<'_, R> {
@@ -197,7 +197,7 @@ mod tests {
     const T: [f64; 5] = [1.5, 2.0, -1.0, 3.0, 5.0];
 
     fn loss(loss: Loss, y: &[f64]) -> (f64, Vec<f64>) {
-        let at = Layout::new(y.len()).unwrap();
+        let at = BatchLayout::new(y.len()).unwrap();
         let mut dy = vec![Lane::splat(9.0); at.lanes()];
         let (mut y, mut t) = (to_lanes(y, at).unwrap(), to_lanes(&T, at).unwrap());
         y[0].0[5..].fill(f64::INFINITY);

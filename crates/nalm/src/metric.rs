@@ -7,7 +7,7 @@ const WINDOW: usize = 5_000;
 
 /// What is logged every so many steps. All three numbers refer to the weights after exactly `step` updates.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Row {
+pub struct LoggedErrors {
     /// Updates done.
     pub step: u64,
     /// Mean squared error on the validation set.
@@ -70,7 +70,7 @@ pub struct Outcome<R> {
     /// The parameters at the end.
     pub params: Vec<R>,
     /// Everything that was logged.
-    pub rows: Vec<Row>,
+    pub rows: Vec<LoggedErrors>,
 }
 
 impl<R> Outcome<R> {
@@ -91,7 +91,13 @@ impl<R> Outcome<R> {
         Self::judge(status, rows, thresholds, self.reinitialisations, params)
     }
 
-    pub(crate) fn judge(status: Status, rows: Vec<Row>, thresholds: Thresholds, reinits: u64, params: Vec<R>) -> Self {
+    pub(crate) fn judge(
+        status: Status,
+        rows: Vec<LoggedErrors>,
+        thresholds: Thresholds,
+        reinits: u64,
+        params: Vec<R>,
+    ) -> Self {
         let best = best(&rows);
         Self {
             status,
@@ -109,15 +115,15 @@ impl<R> Outcome<R> {
 }
 
 /// The first row with the smallest validation error, or the last row if all errors are NaN.
-fn best(rows: &[Row]) -> Row {
+fn best(rows: &[LoggedErrors]) -> LoggedErrors {
     let window = &rows[rows.len().saturating_sub(WINDOW)..];
-    let nothing = Row { step: 0, validation: f64::NAN, test: f64::NAN, sparsity: f64::NAN };
+    let nothing = LoggedErrors { step: 0, validation: f64::NAN, test: f64::NAN, sparsity: f64::NAN };
     let last = *window.last().unwrap_or(&nothing);
     let finite = window.iter().filter(|row| !row.validation.is_nan());
     *finite.reduce(|a, b| if b.validation < a.validation { b } else { a }).unwrap_or(&last)
 }
 
-fn verdict(rows: &[Row], best: Row, threshold: f64) -> Verdict {
+fn verdict(rows: &[LoggedErrors], best: LoggedErrors, threshold: f64) -> Verdict {
     let first = rows.iter().position(|row| row.test < threshold);
     Verdict {
         solved: best.test < threshold,
@@ -135,7 +141,7 @@ mod tests {
     use super::*;
 
     fn outcome(rows: &[(f64, f64)]) -> Outcome<f32> {
-        let row = |(k, &(validation, test)): (usize, &(f64, f64))| Row {
+        let row = |(k, &(validation, test)): (usize, &(f64, f64))| LoggedErrors {
             step: 1000 * k as u64,
             validation,
             test,

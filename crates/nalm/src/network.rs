@@ -1,6 +1,6 @@
 //! A stack of modules over one flat parameter vector.
 
-use crate::batch::{self, Layout};
+use crate::batch::{self, BatchLayout};
 use crate::lane::Lane;
 use crate::module::{Dispatch, Module, Pass, Shape};
 use crate::penalty::Penalty;
@@ -83,11 +83,11 @@ impl<R: Real> Network<R> {
     }
 
     /// The memory that passes over batches of this layout need. It is allocated once.
-    pub fn workspace(&self, at: Layout) -> Workspace<R> {
+    pub fn workspace(&self, at: BatchLayout) -> Workspace<R> {
         let room = |n| vec![Lane::ZERO; n];
         let outputs: Vec<_> = self.layers.iter().map(|l| room(l.shape().outputs * at.lanes())).collect();
         Workspace {
-            slopes: outputs.clone(),
+            gradients: outputs.clone(),
             outputs,
             tapes: self.layers.iter().map(|layer| room(layer.tape_len(at))).collect(),
             at,
@@ -101,12 +101,12 @@ impl<R: Real> Network<R> {
             let (done, rest) = outputs.split_at_mut(k);
             let x = done.last().map_or(x, |y| y.as_slice());
             let p = &p[self.starts[k]..self.starts[k + 1]];
-            layer.run_forward(p, x, &mut rest[0], &mut tapes[k], *at, pass.lend());
+            layer.run_forward(p, x, &mut rest[0], &mut tapes[k], *at, pass.reborrow());
         }
         work.output()
     }
 
-    /// Adds to `dp` the gradient of a loss whose gradient with respect to the outputs is in [`Workspace::output_slope`],
+    /// Adds to `dp` the gradient of a loss whose gradient with respect to the outputs is in [`Workspace::output_gradient`],
     /// and writes the inputs' gradient to `dx` where it is wanted.
     pub fn backward(
         &self,
@@ -116,10 +116,10 @@ impl<R: Real> Network<R> {
         mut dx: Option<&mut [Lane<R>]>,
         dp: &mut [R],
     ) {
-        let Workspace { outputs, slopes, tapes, at } = work;
+        let Workspace { outputs, gradients, tapes, at } = work;
         for (k, layer) in self.layers.iter().enumerate().rev() {
             let x = if k == 0 { x } else { &outputs[k - 1] };
-            let (below, own) = slopes.split_at_mut(k);
+            let (below, own) = gradients.split_at_mut(k);
             let dx = if k == 0 { dx.as_deref_mut() } else { below.last_mut().map(Vec::as_mut_slice) };
             let range = self.starts[k]..self.starts[k + 1];
             layer.run_backward(&p[range.clone()], x, &own[0], dx, &mut dp[range], &mut tapes[k], *at);
@@ -160,12 +160,12 @@ impl<R: Real> Network<R> {
     }
 
     /// The same stack over `f64`.
-    pub fn widen(&self) -> Result<Network<f64>, Error> {
+    pub fn as_f64(&self) -> Result<Network<f64>, Error> {
         let wide = |layer: &dyn Dispatch<R>| {
-            layer.widen().ok_or_else(|| Error::Unsupported {
+            layer.as_f64().ok_or_else(|| Error::Unsupported {
                 what: format!("the module {} over f64", layer.name()),
                 when: "before it says how".into(),
-                instead: "define Module::widen for it".into(),
+                instead: "define Module::as_f64 for it".into(),
             })
         };
         Network::new(self.layers.iter().map(|layer| wide(&**layer)).collect::<Result<_, _>>()?)
@@ -185,7 +185,7 @@ impl<R: Real> Network<R> {
         if rows.is_empty() {
             return Ok(Vec::new());
         }
-        let at = Layout::new(rows.len() / inputs)?;
+        let at = BatchLayout::new(rows.len() / inputs)?;
         let mut work = self.workspace(at);
         Ok(batch::from_lanes(self.forward(p, &batch::to_lanes(rows, at)?, &mut work, Pass::Eval), at))
     }
@@ -195,14 +195,14 @@ impl<R: Real> Network<R> {
 #[derive(Clone, Debug)]
 pub struct Workspace<R> {
     outputs: Vec<Vec<Lane<R>>>,
-    slopes: Vec<Vec<Lane<R>>>,
+    gradients: Vec<Vec<Lane<R>>>,
     tapes: Vec<Vec<Lane<R>>>,
-    at: Layout,
+    at: BatchLayout,
 }
 
 impl<R: Real> Workspace<R> {
     /// The layout that the workspace was made for.
-    pub fn layout(&self) -> Layout {
+    pub fn layout(&self) -> BatchLayout {
         self.at
     }
 
@@ -218,14 +218,14 @@ impl<R: Real> Workspace<R> {
     }
 
     /// The gradient with respect to the outputs, to be written before a backward pass.
-    pub fn output_slope(&mut self) -> &mut [Lane<R>] {
-        let last = self.slopes.len() - 1;
-        &mut self.slopes[last]
+    pub fn output_gradient(&mut self) -> &mut [Lane<R>] {
+        let last = self.gradients.len() - 1;
+        &mut self.gradients[last]
     }
 
     /// The outputs and the place for their gradient.
-    pub fn output_and_slope(&mut self) -> (&[Lane<R>], &mut [Lane<R>]) {
-        let last = self.slopes.len() - 1;
-        (&self.outputs[last], &mut self.slopes[last])
+    pub fn output_and_gradient(&mut self) -> (&[Lane<R>], &mut [Lane<R>]) {
+        let last = self.gradients.len() - 1;
+        (&self.outputs[last], &mut self.gradients[last])
     }
 }

@@ -1,6 +1,6 @@
 //! The noise that the sNMU multiplies its inputs by, and the list of its kinds.
 
-use crate::batch::Layout;
+use crate::batch::BatchLayout;
 use crate::lane::{Lane, each};
 use crate::rng::Rng;
 use crate::{Error, Real};
@@ -173,7 +173,7 @@ impl Noise {
         n: &mut [Lane<R>],
         spare: &mut [Lane<R>],
         memory: &mut Lane<R>,
-        at: Layout,
+        at: BatchLayout,
     ) {
         match *self {
             Noise::Uniform { low, high } => rng.fill_uniform(R::of(low), R::of(high), n, at),
@@ -225,7 +225,7 @@ pub(crate) fn softplus<R: Real>(rho: R) -> R {
 
 /// The standard deviation of all rows of all features in `x`, with n - 1 in the denominator.
 #[inline(always)]
-fn deviation<R: Real>(x: &[Lane<R>], at: Layout) -> R {
+fn deviation<R: Real>(x: &[Lane<R>], at: BatchLayout) -> R {
     let count = R::of((x.len() / at.lanes() * at.rows) as f64);
     let mean = sum(x, at, |x| x) / count;
     (sum(x, at, |x| (x - mean) * (x - mean)) / (count - R::ONE)).sqrt()
@@ -233,7 +233,7 @@ fn deviation<R: Real>(x: &[Lane<R>], at: Layout) -> R {
 
 /// The sum of `f` over all rows that count.
 #[inline(always)]
-fn sum<R: Real>(x: &[Lane<R>], at: Layout, f: impl Fn(Lane<R>) -> Lane<R>) -> R {
+fn sum<R: Real>(x: &[Lane<R>], at: BatchLayout, f: impl Fn(Lane<R>) -> Lane<R>) -> R {
     let mut sum = Lane::ZERO;
     for feature in x.chunks_exact(at.lanes()) {
         for (c, &x) in feature.iter().enumerate() {
@@ -338,7 +338,7 @@ mod tests {
     #[test]
     fn every_noise_has_its_mean() {
         let rows = 16_000;
-        let at = Layout::new(rows).unwrap();
+        let at = BatchLayout::new(rows).unwrap();
         let x: Vec<f64> = (0..2 * rows).map(|k| if k % 4 < 2 { -1.0 } else { 1.0 }).collect();
         let x = to_lanes(&x, at).unwrap();
         for spec in NOISES {
@@ -368,7 +368,7 @@ mod tests {
 
     #[test]
     fn deviations_ignore_the_padding() {
-        let at = Layout::new(3).unwrap();
+        let at = BatchLayout::new(3).unwrap();
         let x = to_lanes(&[1.0, 2.0, 4.0], at).unwrap();
         assert!((deviation(&x, at) - (7f64 / 3.0).sqrt()).abs() < 1e-12);
     }

@@ -1,6 +1,6 @@
 //! Optimisers over a flat parameter vector.
 
-use crate::lane::{self, Kernel, Path};
+use crate::lane::{self, InstructionSet, Kernel};
 use crate::{Error, Real};
 
 /// An optimiser and its settings.
@@ -59,15 +59,21 @@ pub struct Optimisation<R> {
     square: Vec<R>,
     /// beta1 and beta2 to the number of steps done.
     powers: (f64, f64),
-    path: Path,
+    instructions: InstructionSet,
 }
 
 impl<R: Real> Optimisation<R> {
     /// Starts optimising a vector of `len` parameters.
-    pub fn new(optimiser: Optimiser, len: usize, path: Path) -> Result<Self, Error> {
+    pub fn new(optimiser: Optimiser, len: usize, instructions: InstructionSet) -> Result<Self, Error> {
         optimiser.check()?;
         let square = if matches!(optimiser, Optimiser::Adam { .. }) { len } else { 0 };
-        Ok(Self { optimiser, mean: vec![R::ZERO; len], square: vec![R::ZERO; square], powers: (1.0, 1.0), path })
+        Ok(Self {
+            optimiser,
+            mean: vec![R::ZERO; len],
+            square: vec![R::ZERO; square],
+            powers: (1.0, 1.0),
+            instructions,
+        })
     }
 
     /// What the next step depends on besides the gradient: the mean gradients, the mean squares, and the powers of both decays.
@@ -107,7 +113,7 @@ impl<R: Real> Optimisation<R> {
                     mean,
                     square: &mut self.square,
                 };
-                lane::run(self.path, adam);
+                lane::run(self.instructions, adam);
             }
             Optimiser::Sgd { learning_rate, momentum } => {
                 let (rate, momentum) = (R::of(learning_rate), R::of(momentum));
@@ -156,7 +162,7 @@ mod tests {
 
     fn three_steps(optimiser: Optimiser) -> [f64; 2] {
         let mut p = [1.0, -2.0];
-        let mut optimisation = Optimisation::new(optimiser, 2, Path::best()).unwrap();
+        let mut optimisation = Optimisation::new(optimiser, 2, InstructionSet::best()).unwrap();
         for _ in 0..3 {
             let gradient = [2.0 * p[0], 6.0 * p[1]];
             optimisation.step(&mut p, &gradient);
@@ -181,10 +187,10 @@ mod tests {
 
     #[test]
     fn a_memory_taken_over_goes_on_alike() {
-        let mut first = Optimisation::new(Optimiser::adam(0.1), 2, Path::best()).unwrap();
+        let mut first = Optimisation::new(Optimiser::adam(0.1), 2, InstructionSet::best()).unwrap();
         let mut p = [1.0f32, -2.0];
         first.step(&mut p, &[0.5, 0.25]);
-        let mut second = Optimisation::new(Optimiser::adam(0.1), 2, Path::best()).unwrap();
+        let mut second = Optimisation::new(Optimiser::adam(0.1), 2, InstructionSet::best()).unwrap();
         let (mean, square, powers) = first.memory();
         second.remember(mean, square, powers).unwrap();
         let mut q = p;

@@ -155,13 +155,13 @@ mod tests {
     #[test]
     fn sparsity_gradients_have_the_published_signs() {
         let cases = [(0.3, 1.0), (0.7, -1.0), (0.5, 0.0), (0.0, 0.0), (1.0, 0.0)];
-        for (w, slope) in cases {
+        for (w, gradient) in cases {
             let mut dp = [0.0];
             sparsity(&[w], false, 1.0, &mut dp);
-            assert_eq!(dp, [slope], "unsigned {w}");
+            assert_eq!(dp, [gradient], "unsigned {w}");
             let mut dp = [0.0];
             sparsity(&[-w], true, 1.0, &mut dp);
-            assert_eq!(dp[0], -slope, "signed {}", -w);
+            assert_eq!(dp[0], -gradient, "signed {}", -w);
         }
         assert_eq!(sparsity_error([0.25, -0.9, 1.0]), 0.25);
         assert!(sparsity_error([0.1f64, f64::NAN]).is_nan());

@@ -50,9 +50,9 @@ impl Interval {
 
 /// One interval or a union of several; numbers are uniform over all of it. Written `U[-6,-2)∪U[2,6)`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Range(Vec<Interval>);
+pub struct Uniform(Vec<Interval>);
 
-impl Range {
+impl Uniform {
     /// The interval [low, high).
     pub fn new(low: f64, high: f64) -> Result<Self, Error> {
         Ok(Self(vec![Interval::new(low, high)?]))
@@ -99,7 +99,7 @@ impl Range {
     }
 }
 
-impl Display for Range {
+impl Display for Uniform {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (k, Interval { low, high }) in self.0.iter().enumerate() {
             write!(f, "{}U[{low},{high})", if k > 0 { "∪" } else { "" })?;
@@ -108,7 +108,7 @@ impl Display for Range {
     }
 }
 
-impl FromStr for Range {
+impl FromStr for Uniform {
     type Err = Error;
 
     /// Reads `U[1,2)` and unions written with `∪` or `|`; the leading `U` may be left out.
@@ -122,7 +122,7 @@ impl FromStr for Range {
             let number = |s: &str| s.trim().parse::<f64>().map_err(|_| syntax());
             Interval::new(number(low)?, number(high)?)
         });
-        Range::union(intervals.collect::<Result<_, _>>()?)
+        Uniform::union(intervals.collect::<Result<_, _>>()?)
     }
 }
 
@@ -130,10 +130,10 @@ impl FromStr for Range {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Distribution {
     /// Uniform over a range; the one used in the paper. Written like the range.
-    Uniform(Range),
+    Uniform(Uniform),
     /// Uniform over one range for the first half of the inputs and over another for the second. Written
     /// `halves(U[1,2);U[5,6))`.
-    Halves(Range, Range),
+    Halves(Uniform, Uniform),
     /// Normal, drawn again until it is inside an interval. Written `N(0,1)[-2,2)`.
     TruncatedNormal {
         /// Mean before truncation.
@@ -153,8 +153,8 @@ pub enum Distribution {
     Benford(Interval),
 }
 
-impl From<Range> for Distribution {
-    fn from(range: Range) -> Self {
+impl From<Uniform> for Distribution {
+    fn from(range: Uniform) -> Self {
         Distribution::Uniform(range)
     }
 }
@@ -185,7 +185,7 @@ impl Distribution {
     }
 
     /// The range, if the distribution is uniform over one.
-    pub fn as_range(&self) -> Option<&Range> {
+    pub fn as_range(&self) -> Option<&Uniform> {
         match self {
             Distribution::Uniform(range) => Some(range),
             _ => None,
@@ -219,7 +219,7 @@ impl FromStr for Distribution {
         };
         let text = text.trim();
         let number = |s: &str| s.trim().parse::<f64>().map_err(|_| syntax());
-        let interval = |s: &str| match s.parse::<Range>()?.intervals() {
+        let interval = |s: &str| match s.parse::<Uniform>()?.intervals() {
             &[one] => Ok(one),
             _ => Err(syntax()),
         };
@@ -252,9 +252,9 @@ mod tests {
     #[test]
     fn ranges_print_as_they_parse() {
         for text in ["U[-2,-1)", "U[-6,-2)∪U[2,6)", "U[0.1,0.2)"] {
-            assert_eq!(text.parse::<Range>().unwrap().to_string(), text);
+            assert_eq!(text.parse::<Uniform>().unwrap().to_string(), text);
         }
-        assert_eq!("[2,6) | [-6,-2)".parse::<Range>().unwrap().to_string(), "U[-6,-2)∪U[2,6)");
+        assert_eq!("[2,6) | [-6,-2)".parse::<Uniform>().unwrap().to_string(), "U[-6,-2)∪U[2,6)");
         for text in ["halves(U[1,2);U[5,6))", "N(0,1)[-2,2)", "Exp(0.5)", "Benford[10,100)"] {
             assert_eq!(text.parse::<Distribution>().unwrap().to_string(), text);
         }

@@ -1,6 +1,6 @@
 //! A cell that is applied again and again to its own output: how a product of a sequence is learned.
 
-use crate::batch::Layout;
+use crate::batch::BatchLayout;
 use crate::module::{Dispatch, Module, Pass, Shape};
 use crate::recipe::Recipe;
 use crate::rng::Rng;
@@ -64,7 +64,7 @@ impl<R: Real> Module<R> for Recurrent<R> {
         self.cell.param_len()
     }
 
-    fn tape_len(&self, at: Layout) -> usize {
+    fn tape_len(&self, at: BatchLayout) -> usize {
         let Shape { inputs, outputs } = self.cell.shape();
         self.steps * ((inputs + outputs) * at.lanes() + self.cell.tape_len(at)) + (inputs + outputs) * at.lanes()
     }
@@ -73,7 +73,15 @@ impl<R: Real> Module<R> for Recurrent<R> {
         self.cell.init(p, rng);
     }
 
-    fn forward(&self, p: &[R], x: &[Lane<R>], y: &mut [Lane<R>], tape: &mut [Lane<R>], at: Layout, mut pass: Pass<'_>) {
+    fn forward(
+        &self,
+        p: &[R],
+        x: &[Lane<R>],
+        y: &mut [Lane<R>],
+        tape: &mut [Lane<R>],
+        at: BatchLayout,
+        mut pass: Pass<'_>,
+    ) {
         let (step, state) = (self.features() * at.lanes(), y.len());
         let part = step + 2 * state + self.cell.tape_len(at);
         y.fill(Lane::splat(self.start));
@@ -81,7 +89,7 @@ impl<R: Real> Module<R> for Recurrent<R> {
             let [input, output, inner] = split(part, step + state, state);
             input[..step].copy_from_slice(x);
             input[step..].copy_from_slice(y);
-            self.cell.run_forward(p, input, output, inner, at, pass.lend());
+            self.cell.run_forward(p, input, output, inner, at, pass.reborrow());
             y.copy_from_slice(output);
         }
     }
@@ -94,7 +102,7 @@ impl<R: Real> Module<R> for Recurrent<R> {
         mut dx: Option<&mut [Lane<R>]>,
         dp: &mut [R],
         tape: &mut [Lane<R>],
-        at: Layout,
+        at: BatchLayout,
     ) {
         let (step, state) = (self.features() * at.lanes(), dy.len());
         let part = step + 2 * state + self.cell.tape_len(at);
@@ -127,7 +135,7 @@ impl<R: Real> Module<R> for Recurrent<R> {
         self.cell.recipe()
     }
 
-    fn widen(&self) -> Option<Box<dyn Dispatch<f64>>> {
-        Some(Box::new(Recurrent { cell: self.cell.widen()?, steps: self.steps, start: self.start.to_f64() }))
+    fn as_f64(&self) -> Option<Box<dyn Dispatch<f64>>> {
+        Some(Box::new(Recurrent { cell: self.cell.as_f64()?, steps: self.steps, start: self.start.to_f64() }))
     }
 }

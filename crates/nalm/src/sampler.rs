@@ -1,7 +1,7 @@
 //! Drawing numbers from a distribution, for the fast streams.
 
 use crate::rng::{Fast, Rng};
-use crate::{Distribution, Error, Interval, Lane, Range, Real};
+use crate::{Distribution, Error, Interval, Lane, Real, Uniform};
 
 /// Probabilities of the leading digits 1 to 9, in thousandths.
 const BENFORD: [f64; 9] = [301.0, 176.0, 125.0, 97.0, 79.0, 67.0, 58.0, 51.0, 46.0];
@@ -88,7 +88,7 @@ fn shrink<R: Real>(scale: f64, inside: impl Fn(R) -> bool) -> Option<R> {
     Some(now)
 }
 
-fn pieces<R: Real>(range: &Range) -> Result<Pieces<R>, Error> {
+fn pieces<R: Real>(range: &Uniform) -> Result<Pieces<R>, Error> {
     let coarse = || Error::Unsupported {
         what: format!("the range {range}"),
         when: format!("in {}", R::NAME),
@@ -171,12 +171,12 @@ mod tests {
     #[test]
     fn ranges_that_the_number_type_cannot_resolve_are_refused() {
         for text in ["U[1e39,2e39)", "U[16777217,16777218)", "U[1e38,1e38.1)∪U[2e38,3e38)"] {
-            if let Ok(range) = text.parse::<Range>() {
+            if let Ok(range) = text.parse::<Uniform>() {
                 assert!(pieces::<f32>(&range).is_err(), "{text}");
             }
         }
         assert!(pieces::<f64>(&"U[1e308,1.7e308)".parse().unwrap()).is_ok());
-        assert!("U[-1.7e308,1.7e308)".parse::<Range>().is_err());
+        assert!("U[-1.7e308,1.7e308)".parse::<Uniform>().is_err());
     }
 
     /// With an odd number of inputs the middle one belongs to the second half, with all its rows.
@@ -194,7 +194,7 @@ mod tests {
         for text in
             ["U[1,2)", "U[1.1,1.2)", "U[-20,-10)", "U[-6,-2)∪U[2,6)", "U[1000,1000.001)", "U[-1,0)", "U[0,1e-9)"]
         {
-            let range: Range = text.parse().unwrap();
+            let range: Uniform = text.parse().unwrap();
             match pieces::<f32>(&range).unwrap() {
                 Pieces::One { middle, scale } => {
                     let Interval { low, high } = range.intervals()[0];
@@ -217,7 +217,7 @@ mod tests {
     #[test]
     fn uniform_draws_fill_the_range() {
         for text in ["U[1,2)", "U[-1.2,-1.1)", "U[-6,-2)∪U[2,6)", "U[0,1)∪U[10,13)"] {
-            let range: Range = text.parse().unwrap();
+            let range: Uniform = text.parse().unwrap();
             let x = draw::<f32>(text, 10_000);
             assert!(x.iter().all(|&x| range.contains(x)), "{text}");
             let n = x.len() as f64;

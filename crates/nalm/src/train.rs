@@ -1,8 +1,8 @@
 //! The training loop, written once.
 
-use crate::batch::{Batch, Layout};
+use crate::batch::{Batch, BatchLayout};
 use crate::config::{Config, GradientNoise};
-use crate::metric::{Outcome, Row, Status};
+use crate::metric::{LoggedErrors, Outcome, Status};
 use crate::module::Pass;
 use crate::network::Workspace;
 use crate::optim::Optimisation;
@@ -18,7 +18,7 @@ pub(crate) const MOST_ROWS: u64 = 1 << 20;
 /// Watches a run, and may stop it. The unit type watches nothing.
 pub trait Observer<R: Real> {
     /// Called whenever errors were evaluated, before the step.
-    fn logged(&mut self, _row: &Row, _params: &[R]) -> ControlFlow<()> {
+    fn logged(&mut self, _row: &LoggedErrors, _params: &[R]) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 
@@ -94,10 +94,10 @@ pub(crate) struct Run<'a, R: Real> {
     optimisation: Optimisation<R>,
     pub(crate) noise: Rng,
     /// Whether modules are trained without their noise.
-    calm: bool,
+    noiseless: bool,
     history: History,
     pub(crate) reinits: u64,
-    pub(crate) rows: Vec<Row>,
+    pub(crate) rows: Vec<LoggedErrors>,
 }
 
 impl<'a, R: Real> Run<'a, R> {
@@ -108,8 +108,8 @@ impl<'a, R: Real> Run<'a, R> {
         config: &'a Config,
     ) -> Result<Self, Error> {
         let shape = network.shape();
-        let at = Layout::on(config.path, config.batch)?;
-        let all = Layout::on(config.path, config.evaluation)?;
+        let at = BatchLayout::on(config.instructions, config.batch)?;
+        let all = BatchLayout::on(config.instructions, config.evaluation)?;
         let mut samples = task.open(config.stream, seed)?;
         let mut sets = [0; 2].map(|_| Batch::zeros(shape.inputs, shape.outputs, all));
         samples.validation(&mut sets[0]);
@@ -138,9 +138,9 @@ impl<'a, R: Real> Run<'a, R> {
             evaluation: network.workspace(all),
             gradient: vec![R::ZERO; params.len()],
             shake: vec![R::ZERO; params.len()],
-            optimisation: Optimisation::new(config.optimiser, params.len(), config.path)?,
+            optimisation: Optimisation::new(config.optimiser, params.len(), config.instructions)?,
             noise: init.noise_after(&key),
-            calm: false,
+            noiseless: false,
             history: History::with_capacity(rows + 1),
             reinits: 0,
             rows: Vec::with_capacity(rows),
@@ -150,27 +150,27 @@ impl<'a, R: Real> Run<'a, R> {
 
     /// Goes on with other settings: weights, data and noise stay, the optimiser's memory does not.
     #[cfg(feature = "second-order")]
-    pub(crate) fn go_on(&mut self, config: &'a Config, calm: bool) -> Result<(), Error> {
-        let (shape, at) = (self.network.shape(), Layout::on(config.path, config.batch)?);
+    pub(crate) fn go_on(&mut self, config: &'a Config, noiseless: bool) -> Result<(), Error> {
+        let (shape, at) = (self.network.shape(), BatchLayout::on(config.instructions, config.batch)?);
         if at != self.batch.at {
             self.batch = Batch::zeros(shape.inputs, shape.outputs, at);
             self.work = self.network.workspace(at);
         }
-        self.optimisation = Optimisation::new(config.optimiser, self.params.len(), config.path)?;
+        self.optimisation = Optimisation::new(config.optimiser, self.params.len(), config.instructions)?;
         self.history.clear();
-        (self.config, self.calm) = (config, calm);
+        (self.config, self.noiseless) = (config, noiseless);
         Ok(())
     }
 
     /// Logs the errors of the current weights.
-    pub(crate) fn evaluate(&mut self, step: u64) -> Row {
+    pub(crate) fn evaluate(&mut self, step: u64) -> LoggedErrors {
         let [validation, test] = [0, 1].map(|k| {
             let set = &self.sets[k];
             let y = self.network.forward(&self.params, &set.x, &mut self.evaluation, Pass::Eval);
             mean_squared_error(y, &set.t, set.at)
         });
         let sparsity = self.network.sparsity_error(&self.params).to_f64();
-        let row = Row { step, validation, test, sparsity };
+        let row = LoggedErrors { step, validation, test, sparsity };
         self.rows.push(row);
         row
     }
@@ -180,16 +180,16 @@ impl<'a, R: Real> Run<'a, R> {
         let Self { network, config, batch, work, params, gradient, .. } = self;
         let validation = self.rows.last().map_or(f64::NAN, |row| row.validation);
         self.samples.train(batch);
-        let pass = if self.calm { Pass::Calm } else { Pass::Train(&mut self.noise) };
+        let pass = if self.noiseless { Pass::Noiseless } else { Pass::Train(&mut self.noise) };
         network.forward(params, &batch.x, work, pass);
-        let (y, dy) = work.output_and_slope();
+        let (y, dy) = work.output_and_gradient();
         let loss = config.loss.at(step).gradient(y, &batch.t, dy, batch.at);
         gradient.fill(R::ZERO);
         network.backward(params, &batch.x, work, None, gradient);
         let penalty = network.penalty(params, &config.penalties, step, validation, gradient);
         if let Some(GradientNoise { eta, gamma }) = config.gradient_noise {
             let deviation = R::of((eta / libm::pow(1.0 + step as f64, gamma)).sqrt());
-            self.noise.fill_normal(&mut self.shake, config.path);
+            self.noise.fill_normal(&mut self.shake, config.instructions);
             gradient.iter_mut().zip(&self.shake).for_each(|(g, &z)| *g += deviation * z);
         }
         if let Some(clip) = config.clip {
@@ -213,7 +213,7 @@ impl<'a, R: Real> Run<'a, R> {
 }
 
 /// The mean over all rows and outputs, accumulated in f64.
-fn mean_squared_error<R: Real>(y: &[Lane<R>], t: &[Lane<R>], at: Layout) -> f64 {
+fn mean_squared_error<R: Real>(y: &[Lane<R>], t: &[Lane<R>], at: BatchLayout) -> f64 {
     let lanes = at.lanes();
     let mut sum = 0.0;
     for (k, (y, t)) in y.iter().zip(t).enumerate() {

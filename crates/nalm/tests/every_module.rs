@@ -1,13 +1,13 @@
 //! Laws that hold for every listed module. A new module is tested by being listed.
 
-use nalm::batch::{Layout, to_lanes};
+use nalm::batch::{BatchLayout, to_lanes};
 use nalm::denoiser::DENOISERS;
 use nalm::gradcheck;
 use nalm::lane::flat;
 use nalm::module::{self, Dispatch, Pass, Shape, Spec};
 use nalm::noise::NOISES;
 use nalm::rng::{Purpose, Rng};
-use nalm::{Denoiser, Lane, Loss, Nau, Network, Nmu, Noise, Operation, Options, Path, Real, Recurrent, Snmu};
+use nalm::{Denoiser, InstructionSet, Lane, Loss, Nau, Network, Nmu, Noise, Operation, Options, Real, Recurrent, Snmu};
 
 /// The usual shape, the smallest one, and random ones.
 fn shapes() -> Vec<(usize, usize)> {
@@ -111,7 +111,7 @@ fn evaluation_is_deterministic_and_leaves_its_input_alone() {
     for spec in module::list::<f32>() {
         let network = alone(&spec, 3, 2);
         let p = initial(&network);
-        let at = Layout::new(37).unwrap();
+        let at = BatchLayout::new(37).unwrap();
         let x = to_lanes(&inputs::<f32>(37, 3, -2.0, 2.0), at).unwrap();
         let before = x.clone();
         let mut clean = network.workspace(at);
@@ -131,7 +131,7 @@ fn padding_has_no_influence() {
     for spec in module::list::<f64>() {
         let network = alone(&spec, 2, 1);
         let p = initial(&network);
-        let at = Layout::new(19).unwrap();
+        let at = BatchLayout::new(19).unwrap();
         let gradient = |spoil: f64| {
             let mut x = to_lanes(&inputs::<f64>(19, 2, 0.5, 2.0), at).unwrap();
             for lane in x.iter_mut().skip(1).step_by(2) {
@@ -139,8 +139,8 @@ fn padding_has_no_influence() {
             }
             let mut work = network.workspace(at);
             network.forward(&p, &x, &mut work, Pass::Train(&mut Rng::fast("noise", Purpose::Noise)));
-            let (y, slope) = work.output_and_slope();
-            Loss::Mse.gradient(y, &x[..2], slope, at);
+            let (y, gradient) = work.output_and_gradient();
+            Loss::Mse.gradient(y, &x[..2], gradient, at);
             let mut dp = vec![0.0; p.len()];
             network.backward(&p, &x, &mut work, None, &mut dp);
             dp
@@ -155,7 +155,7 @@ fn backward_adds_to_the_gradient() {
     for spec in module::list::<f64>() {
         let network = alone(&spec, 3, 2);
         let p = initial(&network);
-        let at = Layout::new(16).unwrap();
+        let at = BatchLayout::new(16).unwrap();
         let x = to_lanes(&inputs::<f64>(16, 3, 0.5, 2.0), at).unwrap();
         let mut work = network.workspace(at);
         network.forward(&p, &x, &mut work, Pass::Train(&mut Rng::fast("noise", Purpose::Noise)));
@@ -164,7 +164,7 @@ fn backward_adds_to_the_gradient() {
         for (dp, times) in [(&mut once, 1), (&mut twice, 2)] {
             for _ in 0..times {
                 let mut work = work.clone();
-                work.output_slope().fill(Lane::splat(1.0));
+                work.output_gradient().fill(Lane::splat(1.0));
                 network.backward(&p, &x, &mut work, None, dp);
             }
         }
@@ -275,21 +275,21 @@ fn single_and_double_precision_agree() {
 
 /// Outputs in evaluation, and the parameters' gradient of the sum of the outputs in training.
 fn pass<R: Real>(network: &Network<R>, p: &[R], x: &[R]) -> (Vec<f64>, Vec<f64>) {
-    let at = Layout::new(x.len() / network.shape().inputs).unwrap();
+    let at = BatchLayout::new(x.len() / network.shape().inputs).unwrap();
     let x = to_lanes(x, at).unwrap();
     let mut work = network.workspace(at);
     let y: Vec<f64> = flat(network.forward(p, &x, &mut work, Pass::Eval)).iter().map(|v| v.to_f64()).collect();
     let mut dp = vec![R::ZERO; p.len()];
     // The reference stream draws the same 24-bit noise for both number types.
     network.forward(p, &x, &mut work, Pass::Train(&mut Rng::torch(3)));
-    work.output_slope().fill(Lane::splat(R::ONE));
+    work.output_gradient().fill(Lane::splat(R::ONE));
     network.backward(p, &x, &mut work, None, &mut dp);
     (y, dp.iter().map(|v| v.to_f64()).collect())
 }
 
 #[test]
 fn the_snmu_family_with_discrete_weights_is_the_nmu() {
-    let at = Layout::new(64).unwrap();
+    let at = BatchLayout::new(64).unwrap();
     let x = to_lanes(&inputs::<f64>(64, 4, -3.0, 3.0), at).unwrap();
     let p = [1.0, 0.0, 1.0, 1.0];
     let nmu = Network::single(Nmu::new(4, 1).unwrap());
@@ -313,7 +313,7 @@ fn every_unit_that_is_noisy_in_training_differs_there() {
     for spec in module::list::<f64>() {
         let network = alone(&spec, 2, 1);
         let p: Vec<f64> = vec![0.4; network.param_len()];
-        let at = Layout::new(16).unwrap();
+        let at = BatchLayout::new(16).unwrap();
         let x = to_lanes(&inputs::<f64>(16, 2, 1.0, 2.0), at).unwrap();
         let mut work = network.workspace(at);
         let calm = network.forward(&p, &x, &mut work, Pass::Eval).to_vec();
@@ -327,19 +327,19 @@ fn every_unit_that_is_noisy_in_training_differs_there() {
 }
 
 #[test]
-fn every_path_gives_the_same_bits_in_one_pass() {
+fn every_instruction_set_gives_the_same_bits_in_one_pass() {
     for spec in module::list::<f32>() {
         let network = alone(&spec, 5, 3);
         let p = initial(&network);
-        let results: Vec<_> = Path::available()
+        let results: Vec<_> = InstructionSet::available()
             .into_iter()
-            .map(|path| {
-                let at = Layout::on(path, 77).unwrap();
+            .map(|set| {
+                let at = BatchLayout::on(set, 77).unwrap();
                 let x = to_lanes(&inputs::<f32>(77, 5, -2.0, 2.0), at).unwrap();
                 let mut work = network.workspace(at);
                 let mut rng = Rng::fast("noise", Purpose::Noise);
                 let y = network.forward(&p, &x, &mut work, Pass::Train(&mut rng)).to_vec();
-                work.output_slope().fill(Lane::splat(0.25));
+                work.output_gradient().fill(Lane::splat(0.25));
                 let mut dp = vec![0.0; p.len()];
                 let mut dx = x.clone();
                 network.backward(&p, &x, &mut work, Some(&mut dx), &mut dp);

@@ -1,10 +1,10 @@
 //! Laws that hold for every listed task. A new task is tested by being listed.
 
-use nalm::batch::{Batch, Layout, from_lanes};
+use nalm::batch::{Batch, BatchLayout, from_lanes};
 use nalm::module::{Dispatch, Pass};
 use nalm::rng::Stream;
 use nalm::task::{self, Arithmetic, Augmented, Normalised, PAPER_RANGES, SingleModule, Task};
-use nalm::{Distribution, Nau, Network, Nmu, Operation, Range};
+use nalm::{Distribution, Nau, Network, Nmu, Operation, Uniform};
 use std::sync::Arc;
 
 const STREAMS: [Stream; 2] = [Stream::Fast, Stream::Reference];
@@ -21,7 +21,7 @@ enum Part {
 }
 
 fn draw(task: &dyn Task<f32>, stream: Stream, seed: u64, part: Part, rows: usize) -> Batch<f32> {
-    let mut batch = Batch::zeros(task.shape().inputs, task.shape().outputs, Layout::new(rows).unwrap());
+    let mut batch = Batch::zeros(task.shape().inputs, task.shape().outputs, BatchLayout::new(rows).unwrap());
     let mut samples = task.open(stream, seed).unwrap();
     match part {
         Part::Train => samples.train(&mut batch),
@@ -60,7 +60,7 @@ fn samples_lie_in_their_range() {
             for stream in STREAMS {
                 for (part, range) in [(Part::Train, train), (Part::Validation, train), (Part::Test, test)] {
                     let intervals: Vec<(f32, f32)> = range
-                        .parse::<Range>()
+                        .parse::<Uniform>()
                         .unwrap()
                         .intervals()
                         .iter()
@@ -106,7 +106,7 @@ fn training_batches_follow_one_another_without_repetition() {
         let task = published(&spec, "U[1,2)", "U[2,6)");
         for stream in STREAMS {
             let mut samples = task.open(stream, 0).unwrap();
-            let mut batch = Batch::zeros(spec.inputs, 1, Layout::new(128).unwrap());
+            let mut batch = Batch::zeros(spec.inputs, 1, BatchLayout::new(128).unwrap());
             samples.train(&mut batch);
             let first = flat(&batch);
             samples.train(&mut batch);
@@ -151,7 +151,7 @@ fn the_gold_network_reaches_both_thresholds() {
 
 #[test]
 fn redundant_inputs_surround_the_two_that_matter() {
-    let range = |text: &str| text.parse::<Range>().unwrap();
+    let range = |text: &str| text.parse::<Uniform>().unwrap();
     for inputs in [10, 100] {
         let task = SingleModule::new(Operation::Mul, inputs, range("U[1,2)"), range("U[2,6)")).unwrap();
         let mut places = std::collections::BTreeSet::new();
@@ -174,7 +174,7 @@ fn redundant_inputs_surround_the_two_that_matter() {
 
 #[test]
 fn every_operation_has_data_and_a_threshold() {
-    let range = |text: &str| text.parse::<Range>().unwrap();
+    let range = |text: &str| text.parse::<Uniform>().unwrap();
     for operation in Operation::ALL {
         let task = SingleModule::new(operation, 2, range("U[1,2)"), range("U[2,6)")).unwrap();
         let batch = draw(&task, Stream::Fast, 0, Part::Train, 32);
@@ -201,7 +201,7 @@ fn other_distributions_train_too_but_not_with_reference_streams() {
 
 #[test]
 fn impossible_tasks_are_refused_with_the_value() {
-    let range = || Range::new(1.0, 2.0).unwrap();
+    let range = || Uniform::new(1.0, 2.0).unwrap();
     assert!(SingleModule::new(Operation::Mul, 1, range(), range()).unwrap_err().to_string().contains("got 1"));
     for (inputs, subset, overlap, hint) in [
         (100, 1.5, 0.5, "1.5"),
@@ -219,7 +219,7 @@ fn impossible_tasks_are_refused_with_the_value() {
 /// The exact network has no error on a task that was augmented or normalised: products stay products.
 #[test]
 fn augmented_and_normalised_tasks_keep_their_solution() {
-    let train = "U[-2,-1)".parse::<Range>().unwrap();
+    let train = "U[-2,-1)".parse::<Uniform>().unwrap();
     for spec in task::list::<f32>() {
         let plain = published(&spec, "U[-2,-1)", "U[-6,-2)");
         let augmented =

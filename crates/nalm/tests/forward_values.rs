@@ -61,7 +61,7 @@ fn noisy_outputs_are_those_of_the_equations() {
         (Denoiser::None, 1.0),
     ] {
         let unit = Network::single(Snmu::with(2, 1, Noise::Constant(2.5), denoiser).unwrap());
-        let at = nalm::Layout::new(1).unwrap();
+        let at = nalm::BatchLayout::new(1).unwrap();
         let x = nalm::batch::to_lanes(&[1.5, -0.7], at).unwrap();
         let mut work = unit.workspace(at);
         let y = unit.forward(&[0.4, 0.7], &x, &mut work, Pass::Train(&mut Rng::torch(0)))[0][0];

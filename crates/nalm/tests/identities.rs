@@ -1,7 +1,7 @@
 //! Equations about the units: the reweighting identity of the sNMU, the corrected gradients of a NAU in front of it, and
 //! the appendix table on uninformative losses.
 
-use nalm::batch::{Layout, to_lanes};
+use nalm::batch::{BatchLayout, to_lanes};
 use nalm::lane::flat;
 use nalm::module::{Dispatch, Pass};
 use nalm::rng::{Purpose, Rng};
@@ -14,13 +14,13 @@ fn constant(inputs: usize, n: f64) -> Network<f64> {
 
 /// The output in training and the gradients of its sum with respect to parameters and inputs.
 fn pass(network: &Network<f64>, p: &[f64], row: &[f64]) -> (f64, Vec<f64>, Vec<f64>) {
-    let at = Layout::new(1).unwrap();
+    let at = BatchLayout::new(1).unwrap();
     let x = to_lanes(row, at).unwrap();
     let mut work = network.workspace(at);
     let mut rng = Rng::fast("identities", Purpose::Noise);
     let y = network.forward(p, &x, &mut work, Pass::Train(&mut rng))[0][0];
-    work.output_slope()[0] = Lane::ZERO;
-    work.output_slope()[0][0] = 1.0;
+    work.output_gradient()[0] = Lane::ZERO;
+    work.output_gradient()[0][0] = 1.0;
     let (mut dp, mut dx) = (vec![0.0; p.len()], vec![Lane::ZERO; row.len()]);
     network.backward(p, &x, &mut work, Some(&mut dx), &mut dp);
     (y, dp, dx.iter().map(|lane| lane[0]).collect())
@@ -148,7 +148,7 @@ fn the_mse_is_uninformative_on_narrow_inputs() {
 /// Evaluation ignores the noise altogether.
 #[test]
 fn an_snmu_in_evaluation_is_an_nmu_to_the_bit() {
-    let at = Layout::new(33).unwrap();
+    let at = BatchLayout::new(33).unwrap();
     let rows: Vec<f32> = (0..99).map(|k| (k as f32).sin() * 3.0).collect();
     let x = to_lanes(&rows, at).unwrap();
     let p = [0.3, 0.7, 0.99];

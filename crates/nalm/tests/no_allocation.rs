@@ -6,8 +6,8 @@ use nalm::module;
 use nalm::rng::Stream;
 use nalm::task::{Arithmetic, SingleModule, Task};
 use nalm::{Config, GradientNoise, Observer, train};
-use nalm::{Dispatch, Nau, Network, Operation, Options, Range, Row, Shape, Snmu};
-use std::alloc::{GlobalAlloc, Layout, System};
+use nalm::{Dispatch, LoggedErrors, Nau, Network, Operation, Options, Shape, Snmu, Uniform};
+use std::alloc::{BatchLayout, GlobalAlloc, System};
 use std::cell::Cell;
 use std::ops::ControlFlow;
 
@@ -19,13 +19,13 @@ thread_local! {
 
 // SAFETY: every call is handed on to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+    unsafe fn alloc(&self, layout: BatchLayout) -> *mut u8 {
         COUNT.with(|count| count.set(count.get() + 1));
         // SAFETY: the caller's promise is passed on.
         unsafe { System.alloc(layout) }
     }
 
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: BatchLayout) {
         // SAFETY: the caller's promise is passed on.
         unsafe { System.dealloc(pointer, layout) }
     }
@@ -43,7 +43,7 @@ struct Watch {
 }
 
 impl Observer<f32> for Watch {
-    fn logged(&mut self, _: &Row, _: &[f32]) -> ControlFlow<()> {
+    fn logged(&mut self, _: &LoggedErrors, _: &[f32]) -> ControlFlow<()> {
         self.rows += 1;
         ControlFlow::Continue(())
     }
@@ -87,7 +87,7 @@ fn no_module_allocates_after_the_first_step() {
 
 #[test]
 fn stacks_and_training_options_do_not_allocate_either() {
-    let range = |text: &str| text.parse::<Range>().unwrap();
+    let range = |text: &str| text.parse::<Uniform>().unwrap();
     let task = Arithmetic::new(Operation::Mul, 100, 0.25, 0.5, range("U[-2,2)"), range("U[-6,-2)∪U[2,6)")).unwrap();
     let layers: Vec<Box<dyn Dispatch<f32>>> =
         vec![Box::new(Nau::new(100, 2).unwrap()), Box::new(Snmu::new(2, 1).unwrap())];
@@ -113,9 +113,9 @@ fn fits_do_not_allocate_after_their_construction() {
     let layers: Vec<Box<dyn Dispatch<f64>>> =
         vec![Box::new(Nau::new(20, 2).unwrap()), Box::new(Snmu::new(2, 1).unwrap())];
     let network = Network::new(layers).unwrap();
-    let range = |text: &str| text.parse::<Range>().unwrap();
+    let range = |text: &str| text.parse::<Uniform>().unwrap();
     let task = Arithmetic::new(Operation::Mul, 20, 0.25, 0.5, range("U[1,2)"), range("U[2,6)")).unwrap();
-    let mut batch = Batch::zeros(20, 1, nalm::Layout::new(200).unwrap());
+    let mut batch = Batch::zeros(20, 1, nalm::BatchLayout::new(200).unwrap());
     Task::<f64>::open(&task, Stream::Fast, 0).unwrap().train(&mut batch);
     let mut start = vec![0.0; network.param_len()];
     network.init(&mut start, &mut nalm::Rng::init(Stream::Fast, "fit", 0));

@@ -4,17 +4,17 @@
 // The digits are kept as they were printed.
 #![allow(clippy::excessive_precision)]
 
-use nalm::batch::{Batch, Layout, from_lanes};
+use nalm::batch::{Batch, BatchLayout, from_lanes};
 use nalm::rng::{Mt19937, Rng, Stream};
 use nalm::task::{Arithmetic, PAPER_RANGES, SingleModule, Task};
 use nalm::{Config, Observer, train};
-use nalm::{Dispatch, Mlp, NacMul, Nau, Network, Nmu, Operation, Outcome, Pass, Range, Row, Snmu};
+use nalm::{Dispatch, LoggedErrors, Mlp, NacMul, Nau, Network, Nmu, Operation, Outcome, Pass, Snmu, Uniform};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 const SEEDS: u64 = 25;
 
-fn range(text: &str) -> Range {
+fn range(text: &str) -> Uniform {
     text.parse().unwrap()
 }
 
@@ -47,7 +47,7 @@ fn runs(network: &Network<f32>, task: &SingleModule, stream: Stream) -> Vec<Outc
 }
 
 fn first_row(task: &dyn Task<f64>, fill: impl Fn(&mut dyn nalm::task::Samples<f64>, &mut Batch<f64>)) -> Vec<f64> {
-    let at = Layout::new(128).unwrap();
+    let at = BatchLayout::new(128).unwrap();
     let mut batch = Batch::zeros(task.shape().inputs, 1, at);
     fill(&mut *task.open(Stream::Reference, 0).unwrap(), &mut batch);
     (0..2).flat_map(|row| (0..2).map(move |i| (row, i))).map(|(row, i)| *at.row(at.feature(&batch.x, i), row)).collect()
@@ -76,7 +76,7 @@ fn the_exact_nmu_has_the_published_errors() {
     let nmu = Network::single(Nmu::new(2, 1).unwrap());
     let task = single_module("U[1,2)", "U[2,6)");
     let mut samples = Task::<f32>::open(&task, Stream::Reference, 0).unwrap();
-    let at = Layout::new(10_000).unwrap();
+    let at = BatchLayout::new(10_000).unwrap();
     let mut batch = Batch::zeros(2, 1, at);
     for (test, want) in [(false, "4.576606e-14"), (true, "9.935093e-13")] {
         if test {
@@ -105,7 +105,7 @@ fn training_seeds_are_the_published_ones() {
 fn subset_offsets_are_the_published_ones() {
     let offsets = [44, 37, 40, 42, 58, 35, 10, 47, 3, 62, 9, 25, 11, 18, 43, 8, 41, 47, 42, 29, 35, 9, 53, 19, 34];
     let task = Arithmetic::new(Operation::Mul, 100, 0.25, 0.5, range("U[1,2)"), range("U[2,6)")).unwrap();
-    let at = Layout::new(4).unwrap();
+    let at = BatchLayout::new(4).unwrap();
     for (seed, offset) in offsets.into_iter().enumerate() {
         let mut batch = Batch::<f64>::zeros(100, 1, at);
         Task::<f64>::open(&task, Stream::Reference, seed as u64).unwrap().train(&mut batch);
@@ -142,7 +142,7 @@ fn initial_weights_and_noise_are_pytorchs() {
         assert_eq!(initial(&nmu, seed).0, want);
     }
     let (_, mut rng) = initial(&nmu, 0);
-    let at = Layout::new(128).unwrap();
+    let at = BatchLayout::new(128).unwrap();
     let mut noise = vec![nalm::Lane::<f32>::ZERO; 2 * at.lanes()];
     rng.fill_uniform(1.0, 5.0, &mut noise, at);
     let drawn = [0, 1].map(|row| [0, 1].map(|i| *at.row(at.feature(&noise, i), row))).concat();
@@ -157,20 +157,20 @@ fn initial_weights_and_noise_are_pytorchs() {
 
 /// Weights and errors at the logged steps.
 #[derive(Default)]
-struct Path(Vec<(Row, Vec<f32>)>);
+struct InstructionSet(Vec<(LoggedErrors, Vec<f32>)>);
 
-impl Observer<f32> for Path {
-    fn logged(&mut self, row: &Row, params: &[f32]) -> ControlFlow<()> {
+impl Observer<f32> for InstructionSet {
+    fn logged(&mut self, row: &LoggedErrors, params: &[f32]) -> ControlFlow<()> {
         self.0.push((*row, params.to_vec()));
         ControlFlow::Continue(())
     }
 }
 
-fn weight_path(network: &Network<f32>, task: &SingleModule, seed: u64) -> Vec<(Row, Vec<f32>)> {
-    let mut path = Path::default();
+fn weight_path(network: &Network<f32>, task: &SingleModule, seed: u64) -> Vec<(LoggedErrors, Vec<f32>)> {
+    let mut instructions = InstructionSet::default();
     let config = Config::published(network).stream(Stream::Reference).steps(3_000);
-    train(network, task, seed, &config, &mut path).unwrap();
-    path.0
+    train(network, task, seed, &config, &mut instructions).unwrap();
+    instructions.0
 }
 
 fn near(got: f64, want: f64, relative: f64) -> bool {
@@ -181,19 +181,19 @@ fn near(got: f64, want: f64, relative: f64) -> bool {
 fn trained_weights_are_the_published_ones() {
     let nmu = Network::single(Nmu::new(2, 1).unwrap());
     let task = single_module("U[1,2)", "U[2,6)");
-    let path = weight_path(&nmu, &task, 0);
-    assert_digits(&path[1].1, &[0.94115537, 0.96144652], 2e-7);
-    assert_digits(&path[2].1, &[0.99841291, 1.0], 2e-7);
-    assert_digits(&path[3].1, &[0.99999654, 1.0], 2e-7);
-    assert!(near(path[1].0.validation, 6.9086e-3, 1e-4) && near(path[1].0.test, 1.60485, 1e-4));
-    assert!(near(path[2].0.validation, 1.9528e-6, 3e-4) && near(path[2].0.test, 4.4326e-4, 3e-4));
+    let instructions = weight_path(&nmu, &task, 0);
+    assert_digits(&instructions[1].1, &[0.94115537, 0.96144652], 2e-7);
+    assert_digits(&instructions[2].1, &[0.99841291, 1.0], 2e-7);
+    assert_digits(&instructions[3].1, &[0.99999654, 1.0], 2e-7);
+    assert!(near(instructions[1].0.validation, 6.9086e-3, 1e-4) && near(instructions[1].0.test, 1.60485, 1e-4));
+    assert!(near(instructions[2].0.validation, 1.9528e-6, 3e-4) && near(instructions[2].0.test, 4.4326e-4, 3e-4));
     assert_digits(&weight_path(&nmu, &task, 1)[1].1, &[0.96101898, 1.0], 2e-7);
 
     let snmu = Network::single(Snmu::new(2, 1).unwrap());
-    let path = weight_path(&snmu, &single_module("U[-2,-1)", "U[-6,-2)"), 0);
-    assert_digits(&path[1].1, &[0.93080676, 0.96641582], 2e-7);
-    assert!(near(path[1].0.validation, 0.143670, 1e-5), "{}", path[1].0.validation);
-    assert_digits(&path[2].1, &[0.99635732, 1.0], 2e-7);
+    let instructions = weight_path(&snmu, &single_module("U[-2,-1)", "U[-6,-2)"), 0);
+    assert_digits(&instructions[1].1, &[0.93080676, 0.96641582], 2e-7);
+    assert!(near(instructions[1].0.validation, 0.143670, 1e-5), "{}", instructions[1].0.validation);
+    assert_digits(&instructions[2].1, &[0.99635732, 1.0], 2e-7);
 }
 
 /// Mean and half-width of the 95 % Student-t interval over 25 seeds.

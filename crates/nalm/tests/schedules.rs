@@ -2,18 +2,18 @@
 
 #![cfg(feature = "second-order")]
 
-use nalm::batch::{Batch, Layout};
+use nalm::batch::{Batch, BatchLayout};
 use nalm::module::Pass;
 use nalm::second_order::{Adam, Lm, Phase, TrainingSchedule, follow, schedule};
 use nalm::{
-    Arithmetic, Config, Dispatch, Error, Loss, Nau, Network, Nmu, Observer, Operation, Outcome, Path, Range, Row,
-    SingleModule, Snmu, Status, Task,
+    Arithmetic, Config, Dispatch, Error, InstructionSet, LoggedErrors, Loss, Nau, Network, Nmu, Observer, Operation,
+    Outcome, SingleModule, Snmu, Status, Task, Uniform,
 };
 use std::ops::ControlFlow;
 
 /// The smaller sister of the task that no published module solves.
 fn narrow() -> Arithmetic {
-    let (inside, outside) = ("U[1.1,1.2)".parse::<Range>().unwrap(), "U[1.2,6)".parse::<Range>().unwrap());
+    let (inside, outside) = ("U[1.1,1.2)".parse::<Uniform>().unwrap(), "U[1.2,6)".parse::<Uniform>().unwrap());
     Arithmetic::with_subsets(Operation::Mul, 24, 0..6, 3..9, inside, outside).unwrap()
 }
 
@@ -28,8 +28,8 @@ fn quick() -> TrainingSchedule {
     }
 }
 
-fn run(network: &Network<f32>, schedule: &TrainingSchedule, path: Path, seed: u64) -> Outcome<f32> {
-    let config = Config { path, evaluation: 1_000, ..Config::published(network) };
+fn run(network: &Network<f32>, schedule: &TrainingSchedule, instructions: InstructionSet, seed: u64) -> Outcome<f32> {
+    let config = Config { instructions, evaluation: 1_000, ..Config::published(network) };
     follow(network, &narrow(), seed, &config, schedule, &mut ()).unwrap()
 }
 
@@ -37,12 +37,14 @@ fn run(network: &Network<f32>, schedule: &TrainingSchedule, path: Path, seed: u6
 fn the_narrow_range_is_solved_with_the_same_bits_on_every_path() {
     let network = stack(24);
     for seed in 0..3 {
-        let outcomes: Vec<Outcome<f32>> =
-            Path::available().into_iter().map(|path| run(&network, &quick(), path, seed)).collect();
+        let outcomes: Vec<Outcome<f32>> = InstructionSet::available()
+            .into_iter()
+            .map(|instructions| run(&network, &quick(), instructions, seed))
+            .collect();
         assert!(outcomes[0].solved() && outcomes[0].sparsity_error == 0.0, "{seed}: {}", outcomes[0].test_error);
         assert!(outcomes.iter().all(|other| other == &outcomes[0]));
         let mut samples = Task::<f32>::open(&narrow(), nalm::Stream::Fast, seed).unwrap();
-        samples.train(&mut Batch::zeros(24, 1, Layout::new(1).unwrap()));
+        samples.train(&mut Batch::zeros(24, 1, BatchLayout::new(1).unwrap()));
         let subsets = samples.subsets().unwrap();
         let read = |row: &[f32]| row.iter().enumerate().filter(|(_, w)| **w != 0.0).map(|(i, _)| i).collect::<Vec<_>>();
         let mut found = [read(&outcomes[0].params[..24]), read(&outcomes[0].params[24..48])];
@@ -55,7 +57,7 @@ fn the_narrow_range_is_solved_with_the_same_bits_on_every_path() {
 #[test]
 fn the_warm_up_alone_does_not_solve_it() {
     let phases = vec![Phase::Adam(Adam { steps: 20_000, ..Adam::default() })];
-    let outcome = run(&stack(24), &TrainingSchedule { attempts: 1, phases, goal: 1e-7 }, Path::best(), 0);
+    let outcome = run(&stack(24), &TrainingSchedule { attempts: 1, phases, goal: 1e-7 }, InstructionSet::best(), 0);
     assert!(!outcome.solved());
 }
 
@@ -77,7 +79,7 @@ fn attempts_go_on_until_the_goal_and_the_best_one_counts() {
     let (network, phases) = (stack(24), vec![Phase::Adam(Adam { steps: 50, ..Adam::default() })]);
     let config = Config { evaluation: 1_000, ..Config::published(&network) };
     let mut samples = Task::<f32>::open(&narrow(), nalm::Stream::Fast, 0).unwrap();
-    let mut held = Batch::zeros(24, 1, Layout::new(1_024).unwrap());
+    let mut held = Batch::zeros(24, 1, BatchLayout::new(1_024).unwrap());
     samples.validation(&mut held);
     let mut work = network.workspace(held.at);
     let mut error_of = |params: &[f32]| -> f64 {
@@ -112,7 +114,7 @@ fn a_schedule_of_one_phase_is_the_loop() {
 fn a_phase_without_noise_trains_an_snmu_like_an_nmu() {
     let calm = |network: &Network<f32>, noise| {
         let phases = vec![Phase::Adam(Adam { steps: 500, noise, loss: Loss::Mape, ..Adam::default() })];
-        run(network, &TrainingSchedule { attempts: 1, goal: 1e-7, phases }, Path::best(), 1).params
+        run(network, &TrainingSchedule { attempts: 1, goal: 1e-7, phases }, InstructionSet::best(), 1).params
     };
     let nmu = Network::new(vec![
         Box::new(Nau::new(24, 2).unwrap()) as Box<dyn Dispatch<f32>>,
@@ -126,7 +128,7 @@ fn a_phase_without_noise_trains_an_snmu_like_an_nmu() {
 struct StopAfter(u64);
 
 impl Observer<f32> for StopAfter {
-    fn logged(&mut self, _: &Row, _: &[f32]) -> ControlFlow<()> {
+    fn logged(&mut self, _: &LoggedErrors, _: &[f32]) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
     fn stepped(&mut self, step: u64, _: f32, _: f32, _: &[f32]) -> ControlFlow<()> {
@@ -187,7 +189,7 @@ fn an_attempt_that_diverges_is_not_the_last() {
     assert_eq!(outcome.status, Status::Diverged { step: 0 });
     // A product of a hundred large factors has no chance in f32.
     let hopeless = Network::<f32>::single(Snmu::new(100, 1).unwrap());
-    let (inside, outside) = ("U[10,20)".parse::<Range>().unwrap(), "U[20,40)".parse::<Range>().unwrap());
+    let (inside, outside) = ("U[10,20)".parse::<Uniform>().unwrap(), "U[20,40)".parse::<Uniform>().unwrap());
     let task = SingleModule::new(Operation::Mul, 100, inside, outside).unwrap();
     let config = Config { evaluation: 100, ..Config::published(&hopeless) };
     let outcome = follow(&hopeless, &task, 0, &config, &quick(), &mut ()).unwrap();
@@ -209,7 +211,7 @@ fn the_first_attempt_starts_where_it_is_told() {
 /// Equal subsets, subtracted: the target is 0, and so are the weights that compute it.
 #[test]
 fn a_target_of_0_meets_the_goal() {
-    let range = |text: &str| text.parse::<Range>().unwrap();
+    let range = |text: &str| text.parse::<Uniform>().unwrap();
     let task = Arithmetic::with_subsets(Operation::Sub, 6, 0..3, 0..3, range("U[1,2)"), range("U[2,6)")).unwrap();
     let network = Network::<f32>::single(Nau::new(6, 1).unwrap());
     let config = Config { evaluation: 100, ..Config::published(&network) };
@@ -220,7 +222,7 @@ fn a_target_of_0_meets_the_goal() {
 
 #[test]
 fn what_cannot_be_fitted_is_said_before_the_warm_up() {
-    let network = Network::<f32>::single(nalm::Mul::new(24, 1).unwrap());
+    let network = Network::<f32>::single(nalm::Product::new(24, 1).unwrap());
     let mut steps = Ends::default();
     let config = Config::published(&network);
     let error = follow(&network, &narrow(), 0, &config, &quick(), &mut steps).unwrap_err();

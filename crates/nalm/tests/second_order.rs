@@ -2,7 +2,7 @@
 
 #![cfg(feature = "second-order")]
 
-use nalm::batch::{Batch, Layout, to_lanes};
+use nalm::batch::{Batch, BatchLayout, to_lanes};
 use nalm::denoiser::DENOISERS;
 use nalm::module::{self, Pass};
 use nalm::noise::NOISES;
@@ -38,7 +38,7 @@ fn networks() -> Vec<Network<f64>> {
 
 fn batch<R: Real>(inputs: usize, outputs: usize, rows: usize, low: f64, high: f64) -> Batch<R> {
     let mut rng = Rng::fast("second order", Purpose::Data);
-    let at = Layout::new(rows).unwrap();
+    let at = BatchLayout::new(rows).unwrap();
     let mut draw = |n: usize| (0..rows * n).map(|_| R::of(rng.uniform(low, high))).collect::<Vec<R>>();
     Batch { x: to_lanes(&draw(inputs), at).unwrap(), t: to_lanes(&draw(outputs), at).unwrap(), at }
 }
@@ -57,7 +57,7 @@ fn calm_passes_are_evaluations_even_after_loud_ones() {
         let mut work = network.workspace(data.at);
         let want = network.forward(&p, &data.x, &mut work, Pass::Eval).to_vec();
         network.forward(&p, &data.x, &mut work, Pass::Train(&mut Rng::fast("noise", Purpose::Noise)));
-        assert_eq!(network.forward(&p, &data.x, &mut work, Pass::Calm), want, "{}", network.name());
+        assert_eq!(network.forward(&p, &data.x, &mut work, Pass::Noiseless), want, "{}", network.name());
     }
 }
 
@@ -105,12 +105,12 @@ fn every_listed_module_has_a_twin_over_f64() {
     for spec in module::list::<f32>() {
         let unit = (spec.build)(Shape::new(3, 2).unwrap(), &Options { hidden: 5, ..Options::default() }).unwrap();
         let narrow = Network::new(vec![unit]).unwrap();
-        let wide = narrow.widen().unwrap();
+        let wide = narrow.as_f64().unwrap();
         assert_eq!((wide.name(), wide.param_len()), (narrow.name(), narrow.param_len()));
         let p = initial(&narrow);
         let x: Vec<f32> = (0..9).map(|k| 0.7 + 0.1 * k as f32).collect();
         let widen = |v: &[f32]| v.iter().map(|&v| f64::from(v)).collect::<Vec<_>>();
-        let (a, b) = (narrow.predict(&p, &x).unwrap(), wide.predict(&widen(&p), &widen(&x)).unwrap());
+        let (a, b) = (narrow.predict(&p, &x).unwrap(), wide.predict(&as_f64(&p), &as_f64(&x)).unwrap());
         for (a, b) in a.iter().zip(b) {
             assert!((f64::from(*a) - b).abs() < 1e-5 * b.abs().max(1.0), "{}: {a} {b}", spec.name);
         }
@@ -130,7 +130,7 @@ impl module::Module<f32> for NoTwin {
     fn param_len(&self) -> usize {
         module::Module::<f32>::param_len(&self.0)
     }
-    fn tape_len(&self, at: Layout) -> usize {
+    fn tape_len(&self, at: BatchLayout) -> usize {
         module::Module::<f32>::tape_len(&self.0, at)
     }
     fn init(&self, p: &mut [f32], rng: &mut Rng) {
@@ -142,7 +142,7 @@ impl module::Module<f32> for NoTwin {
         x: &[nalm::Lane<f32>],
         y: &mut [nalm::Lane<f32>],
         tape: &mut [nalm::Lane<f32>],
-        at: Layout,
+        at: BatchLayout,
         pass: Pass<'_>,
     ) {
         self.0.forward(p, x, y, tape, at, pass);
@@ -155,7 +155,7 @@ impl module::Module<f32> for NoTwin {
         dx: Option<&mut [nalm::Lane<f32>]>,
         dp: &mut [f32],
         tape: &mut [nalm::Lane<f32>],
-        at: Layout,
+        at: BatchLayout,
     ) {
         self.0.backward(p, x, dy, dx, dp, tape, at);
     }
@@ -167,7 +167,7 @@ fn a_module_without_a_twin_is_an_error_that_says_what_to_do() {
     let task = SingleModule::mul(1.0, 2.0, 2.0, 6.0).unwrap();
     let config = Config::published(&network);
     let error = follow(&network, &task, 0, &config, &TrainingSchedule::default(), &mut ()).unwrap_err();
-    assert!(error.to_string().contains("no-twin") && error.to_string().contains("Module::widen"), "{error}");
+    assert!(error.to_string().contains("no-twin") && error.to_string().contains("Module::as_f64"), "{error}");
 }
 
 /// Without damping to speak of, the first step of a linear problem is its solution.
@@ -257,7 +257,7 @@ fn nothing_to_fit_and_misfits_are_named() {
     assert!(fit(data(), vec![0.5; 2], bad).contains("pull to discrete weights is NaN"));
     let bad = Settings { damping: 0.0, ..Settings::default() };
     assert!(fit(data(), vec![0.5; 2], bad).contains("damping of the first step is 0"));
-    let mul = Network::<f64>::single(nalm::Mul::new(2, 1).unwrap());
+    let mul = Network::<f64>::single(nalm::Product::new(2, 1).unwrap());
     let error = LevenbergMarquardt::new(&mul, data(), Vec::new(), Settings::default()).unwrap_err();
     assert!(error.to_string().contains("number of parameters to fit is 0"));
     let error = discretise(&network, &mut [0.5], &mut Vec::new()).unwrap_err();

@@ -1,4 +1,4 @@
-//! The loop: the same bits on every path, prefixes, outcomes, observers, and what is refused.
+//! The loop: the same bits on every instruction set, prefixes, outcomes, observers, and what is refused.
 
 use nalm::loss::{Loss, LossPlan};
 use nalm::metric::Status;
@@ -8,7 +8,8 @@ use nalm::rng::Stream;
 use nalm::task::{Arithmetic, SingleModule};
 use nalm::{Config, GradientNoise, Observer, train};
 use nalm::{
-    Fc, Inalu, Module, NacMul, Nau, Network, Nmu, Npu, Operation, Options, Outcome, Path, Range, Real, Row, Shape, Snmu,
+    Fc, Inalu, InstructionSet, LoggedErrors, Module, NacMul, Nau, Network, Nmu, Npu, Operation, Options, Outcome, Real,
+    Shape, Snmu, Uniform,
 };
 use nalm::{Penalty, Reinit, Schedule};
 use std::ops::ControlFlow;
@@ -26,7 +27,7 @@ fn bits<R: Real>(outcome: &Outcome<R>) -> Vec<u64> {
     outcome.params.iter().map(|p| p.bits()).chain(rows).collect()
 }
 
-/// Every unit, the arithmetic stacks, gradient noise and every loss: trained on each vector path of this machine, to the
+/// Every unit, the arithmetic stacks, gradient noise and every loss: trained with each instruction set of this machine, to the
 /// same bits.
 #[test]
 fn every_path_trains_to_the_same_bits() {
@@ -43,8 +44,8 @@ fn every_path_trains_to_the_same_bits() {
     }
     for (name, network) in &cases {
         for stream in [Stream::Fast, Stream::Reference] {
-            let results = Path::available().into_iter().map(|path| {
-                let config = Config { path, batch: 100, ..short(network, 1_500) }.stream(stream);
+            let results = InstructionSet::available().into_iter().map(|instructions| {
+                let config = Config { instructions, batch: 100, ..short(network, 1_500) }.stream(stream);
                 bits(&train(network, &product(), 1, &config, &mut ()).unwrap())
             });
             let results: Vec<_> = results.collect();
@@ -53,9 +54,9 @@ fn every_path_trains_to_the_same_bits() {
     }
     let network = &cases[1].1;
     for (loss, noise) in [(Loss::Pearson, None), (Loss::Mape, None), (Loss::Mse, Some(GradientNoise::new(0.1)))] {
-        let results = Path::available().into_iter().map(|path| {
+        let results = InstructionSet::available().into_iter().map(|instructions| {
             let plan = LossPlan { first: loss, then: None };
-            let config = Config { path, loss: plan, gradient_noise: noise, ..short(network, 1_500) };
+            let config = Config { instructions, loss: plan, gradient_noise: noise, ..short(network, 1_500) };
             bits(&train(network, &product(), 1, &config, &mut ()).unwrap())
         });
         let results: Vec<_> = results.collect();
@@ -65,14 +66,16 @@ fn every_path_trains_to_the_same_bits() {
 
 #[test]
 fn every_path_trains_the_arithmetic_stack_to_the_same_bits() {
-    let range = |text: &str| text.parse::<Range>().unwrap();
+    let range = |text: &str| text.parse::<Uniform>().unwrap();
     let task = Arithmetic::new(Operation::Mul, 100, 0.25, 0.5, range("U[-2,2)"), range("U[-6,-2)∪U[2,6)")).unwrap();
     let layers: Vec<Box<dyn Dispatch<f32>>> =
         vec![Box::new(Nau::new(100, 2).unwrap()), Box::new(Snmu::new(2, 1).unwrap())];
     let network = Network::new(layers).unwrap();
-    let results: Vec<_> = Path::available()
+    let results: Vec<_> = InstructionSet::available()
         .into_iter()
-        .map(|path| bits(&train(&network, &task, 2, &Config { path, ..short(&network, 3_000) }, &mut ()).unwrap()))
+        .map(|instructions| {
+            bits(&train(&network, &task, 2, &Config { instructions, ..short(&network, 3_000) }, &mut ()).unwrap())
+        })
         .collect();
     assert!(results.windows(2).all(|pair| pair[0] == pair[1]));
 }
@@ -96,7 +99,7 @@ struct StopAt {
 }
 
 impl<R: Real> Observer<R> for StopAt {
-    fn logged(&mut self, _: &Row, _: &[R]) -> ControlFlow<()> {
+    fn logged(&mut self, _: &LoggedErrors, _: &[R]) -> ControlFlow<()> {
         self.rows += 1;
         ControlFlow::Continue(())
     }
@@ -171,7 +174,7 @@ fn every_unit_learns_what_it_claims() {
         (Network::single(NacMul::new(2, 1).unwrap()), Operation::Mul),
         (Network::single(Inalu::new(2, 1).unwrap()), Operation::Mul),
     ] {
-        let range = |text: &str| text.parse::<Range>().unwrap();
+        let range = |text: &str| text.parse::<Uniform>().unwrap();
         let task = SingleModule::new(operation, 2, range("U[1,2)"), range("U[2,6)")).unwrap();
         let solved = (0..3).filter(|&seed| {
             let config = Config { evaluation: 1_000, ..Config::published(&network) };
@@ -296,7 +299,7 @@ fn training_can_start_from_given_weights() {
     let network = Network::<f32>::single(Snmu::new(2, 1).unwrap());
     struct First(Vec<f32>);
     impl Observer<f32> for First {
-        fn logged(&mut self, row: &nalm::Row, params: &[f32]) -> ControlFlow<()> {
+        fn logged(&mut self, row: &nalm::LoggedErrors, params: &[f32]) -> ControlFlow<()> {
             if row.step == 0 {
                 self.0 = params.to_vec();
             }

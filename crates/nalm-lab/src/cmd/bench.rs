@@ -4,7 +4,7 @@ use crate::cli::Bench;
 use anyhow::Result;
 use nalm::module::{self, Dispatch, Options, Shape};
 use nalm::task::Task;
-use nalm::{Arithmetic, Config, Nau, Network, Operation, Path, Range, SingleModule, train};
+use nalm::{Arithmetic, Config, InstructionSet, Nau, Network, Operation, SingleModule, Uniform, train};
 use serde::Serialize;
 use std::io::Write;
 use std::time::Instant;
@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &Bench) -> Result<()> {
     let mut rows = Vec::new();
     for (step, unit, stacked) in STEPS {
         let ns = measure(unit, stacked)?;
-        let path = Path::best().name();
+        let path = InstructionSet::best().name();
         if !arguments.json {
             writeln!(std::io::stdout().lock(), "{step:18} {ns:10.1} ns  {path}")?;
         }
@@ -49,7 +49,7 @@ pub(crate) fn run(arguments: &Bench) -> Result<()> {
 fn measure(unit: &str, stacked: bool) -> Result<f64> {
     let spec = module::find::<f32>(unit)?;
     let top = (spec.build)(Shape::new(2, 1)?, &Options::default())?;
-    let (train_range, test_range) = (Range::new(1.0, 2.0)?, Range::new(2.0, 6.0)?);
+    let (train_range, test_range) = (Uniform::new(1.0, 2.0)?, Uniform::new(2.0, 6.0)?);
     let task: Box<dyn Task<f32>> = if stacked {
         Box::new(Arithmetic::new(Operation::Mul, 100, 0.25, 0.5, train_range, test_range)?)
     } else {

@@ -2,7 +2,7 @@
 
 use crate::cli::Demo;
 use anyhow::Result;
-use nalm::{Config, Network, Nmu, Observer, Row, SingleModule, Snmu, train};
+use nalm::{Config, LoggedErrors, Network, Nmu, Observer, SingleModule, Snmu, train};
 use std::io::Write;
 use std::ops::ControlFlow;
 
@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 struct Weights(Vec<[f32; 2]>);
 
 impl Observer<f32> for Weights {
-    fn logged(&mut self, _: &Row, params: &[f32]) -> ControlFlow<()> {
+    fn logged(&mut self, _: &LoggedErrors, params: &[f32]) -> ControlFlow<()> {
         self.0.push([params[0], params[1]]);
         ControlFlow::Continue(())
     }

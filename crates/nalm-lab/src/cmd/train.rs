@@ -96,7 +96,7 @@ struct Live {
 }
 
 impl Observer<f32> for Live {
-    fn logged(&mut self, row: &nalm::Row, _: &[f32]) -> ControlFlow<()> {
+    fn logged(&mut self, row: &nalm::LoggedErrors, _: &[f32]) -> ControlFlow<()> {
         if self.shown && row.step.is_multiple_of(self.every) {
             // Twenty bars from 1e-14 to 1e6.
             let bars = (row.test.max(1e-14).log10() + 14.0).clamp(0.0, 20.0) as usize;

@@ -80,8 +80,8 @@ mod tests {
     fn minima_of_two_bowls_and_a_slope() {
         let bowls = Grid::new(21, 11, (-1.0, 1.0), (0.0, 1.0), |x, y| (x * x - 0.25).powi(2) + (y - 0.5).powi(2));
         assert_eq!(bowls.minima(), [(5, 5), (15, 5)]);
-        let slope = Grid::new(5, 5, (0.0, 1.0), (0.0, 1.0), |x, y| x + 2.0 * y);
-        assert_eq!(slope.minima(), [(0, 0)]);
+        let gradient = Grid::new(5, 5, (0.0, 1.0), (0.0, 1.0), |x, y| x + 2.0 * y);
+        assert_eq!(gradient.minima(), [(0, 0)]);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use super::svg::{Axis, Svg};
 use super::{Figure, record};
 use crate::stats::symmetric;
-use nalm::batch::{Batch, Layout};
+use nalm::batch::{Batch, BatchLayout};
 use nalm::second_order::Jacobian;
 use nalm::task::PAPER_RANGES;
 use nalm::{Arithmetic, Distribution, Error, Nau, Network, Nmu, Operation, Stream, Task};
@@ -27,7 +27,7 @@ fn spectrum(train: &str, test: &str) -> Result<Vec<Direction>, Error> {
     let (train, test) = (train.parse::<Distribution>()?, test.parse::<Distribution>()?);
     let task = Arithmetic::new(Operation::Mul, INPUTS, 0.25, 0.5, train, test)?;
     let mut samples = Task::<f64>::open(&task, Stream::Fast, 0)?;
-    let at = Layout::new(SAMPLES)?;
+    let at = BatchLayout::new(SAMPLES)?;
     let mut batch = Batch::zeros(INPUTS, 1, at);
     samples.train(&mut batch);
     let mut params = vec![0.0; network.param_len()];

@@ -66,7 +66,7 @@ fn one<'a>(experiment: &ImageExperiment, models: &[Model<'_>], e: &'a Expectatio
         Claim::Beats(other) => {
             let (name, rule) = rule(&experiment.task);
             let (ours, theirs) = (model.products(), find(other)?.products());
-            let value = |rows: &[product::Row]| rows.last().map(|row| rule(&row.test.accuracy[0]));
+            let value = |rows: &[product::Measurement]| rows.last().map(|row| rule(&row.test.accuracy[0]));
             let pairs = ours.iter().filter_map(|(seed, rows)| {
                 let (_, others) = theirs.iter().find(|(other, _)| other == seed)?;
                 Some((value(rows)?, value(others)?))
@@ -91,7 +91,7 @@ mod tests {
     use crate::images::{ImageRow, ImageSpec};
     use crate::suite::{Overrides, Study, load_all};
     use nalm_vision::History;
-    use nalm_vision::sequential::{LENGTHS, Part, Row};
+    use nalm_vision::sequential::{LENGTHS, Measurement, Part};
 
     /// A run whose only row has an error of one on every length, of a little more for the reference, which makes the threshold, and of a
     /// hundred on lengths that it does not solve.
@@ -99,7 +99,7 @@ mod tests {
         let part = |error| Part { error: Some(error), rounded: 0.0, rounded_last: 0.0 };
         let spread = if spec.head == "mul" { 0.01 * spec.seed as f64 } else { 0.0 };
         let error = |length| if solves(length) { 1.0 + spread } else { 100.0 };
-        let row = Row {
+        let row = Measurement {
             epoch: 1,
             step: 1,
             train: part(1.0),

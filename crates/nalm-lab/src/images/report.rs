@@ -99,7 +99,7 @@ fn product_tables(models: &[Model<'_>]) -> Vec<Block> {
         Block::Table { head: texts(&head), rows: by_rule },
     ];
     let digits = models.iter().map(|model| {
-        let share = |of: fn(&product::Row) -> f64| show(model.last_share(|row| Some(of(row))), percent);
+        let share = |of: fn(&product::Measurement) -> f64| show(model.last_share(|row| Some(of(row))), percent);
         let (at_one, runs) = model.at_one();
         let weights: Vec<String> = model
             .products()
@@ -150,7 +150,7 @@ fn sequence_tables(models: &[Model<'_>]) -> Vec<Block> {
     }
     let ends = models.iter().map(|model| {
         let last: Vec<_> = model.sequences().iter().filter_map(|(_, rows)| rows.last()).collect();
-        let mean = |of: &dyn Fn(&nalm_vision::sequential::Row) -> f64| {
+        let mean = |of: &dyn Fn(&nalm_vision::sequential::Measurement) -> f64| {
             let values: Vec<f64> = last.iter().map(|row| of(row)).collect();
             show(crate::stats::student::share(&values), percent)
         };

@@ -29,7 +29,7 @@ pub(crate) fn models<'a>(experiment: &'a ImageExperiment, rows: &'a BTreeMap<Str
 
 impl<'a> Model<'a> {
     /// The measurements of each run of a static task, with its seed.
-    pub(crate) fn products(&self) -> Vec<(u64, &'a [product::Row])> {
+    pub(crate) fn products(&self) -> Vec<(u64, &'a [product::Measurement])> {
         let of = |row: &&'a ImageRow| match &row.history {
             Some(History::Product(rows)) if !rows.is_empty() => Some((row.image.seed, rows.as_slice())),
             _ => None,
@@ -38,7 +38,7 @@ impl<'a> Model<'a> {
     }
 
     /// The measurements of each run of the sequential task, with its seed.
-    pub(crate) fn sequences(&self) -> Vec<(u64, &'a [sequential::Row])> {
+    pub(crate) fn sequences(&self) -> Vec<(u64, &'a [sequential::Measurement])> {
         let of = |row: &&'a ImageRow| match &row.history {
             Some(History::Sequence(rows)) if !rows.is_empty() => Some((row.image.seed, rows.as_slice())),
             _ => None,
@@ -47,22 +47,22 @@ impl<'a> Model<'a> {
     }
 
     /// A number in the last rows of all runs.
-    fn ends(&self, value: impl Fn(&product::Row) -> Option<f64>) -> Vec<f64> {
+    fn ends(&self, value: impl Fn(&product::Measurement) -> Option<f64>) -> Vec<f64> {
         self.products().iter().filter_map(|(_, rows)| rows.last().and_then(&value)).collect()
     }
 
     /// The mean of a number over the last rows of all runs, with Student's interval.
-    pub(crate) fn last(&self, value: impl Fn(&product::Row) -> Option<f64>) -> Estimate {
+    pub(crate) fn last(&self, value: impl Fn(&product::Measurement) -> Option<f64>) -> Estimate {
         student::interval(&self.ends(value))
     }
 
     /// The same of a share.
-    pub(crate) fn last_share(&self, value: impl Fn(&product::Row) -> Option<f64>) -> Estimate {
+    pub(crate) fn last_share(&self, value: impl Fn(&product::Measurement) -> Option<f64>) -> Estimate {
         student::share(&self.ends(value))
     }
 
     /// The standard error of the mean over the last rows, which the published figures draw; none for a single run.
-    pub(crate) fn standard_error(&self, value: impl Fn(&product::Row) -> f64) -> Option<f64> {
+    pub(crate) fn standard_error(&self, value: impl Fn(&product::Measurement) -> f64) -> Option<f64> {
         let x = self.ends(|row| Some(value(row)));
         let (n, mean) = (x.len() as f64, x.iter().sum::<f64>() / x.len() as f64);
         (x.len() > 1).then(|| (x.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0) / n).sqrt())
@@ -81,7 +81,8 @@ impl<'a> Model<'a> {
     /// How many runs ended with weights of exactly 1, of how many.
     pub(crate) fn at_one(&self) -> (usize, usize) {
         let ends = self.products();
-        let at_one = |rows: &[product::Row]| rows.last().is_some_and(|row| row.weights.iter().all(|w| *w == 1.0));
+        let at_one =
+            |rows: &[product::Measurement]| rows.last().is_some_and(|row| row.weights.iter().all(|w| *w == 1.0));
         (ends.iter().filter(|(_, rows)| at_one(rows)).count(), ends.len())
     }
 }
@@ -112,8 +113,8 @@ pub(crate) struct Thresholds {
 }
 
 /// The row with the least validation error.
-fn best(rows: &[sequential::Row]) -> Option<&sequential::Row> {
-    let error = |row: &&sequential::Row| row.valid.error.unwrap_or(f64::INFINITY);
+fn best(rows: &[sequential::Measurement]) -> Option<&sequential::Measurement> {
+    let error = |row: &&sequential::Measurement| row.valid.error.unwrap_or(f64::INFINITY);
     rows.iter().min_by(|a, b| error(a).total_cmp(&error(b)))
 }
 
@@ -123,8 +124,9 @@ fn best(rows: &[sequential::Row]) -> Option<&sequential::Row> {
 /// threshold, and is solved by nobody.
 pub(crate) fn thresholds(reference: &Model<'_>) -> Option<Thresholds> {
     let runs = reference.sequences();
-    let ends: Vec<(u64, &sequential::Row)> = runs.iter().filter_map(|(s, rows)| Some((*s, best(rows)?))).collect();
-    let error = |row: &sequential::Row| row.valid.error.unwrap_or(f64::INFINITY);
+    let ends: Vec<(u64, &sequential::Measurement)> =
+        runs.iter().filter_map(|(s, rows)| Some((*s, best(rows)?))).collect();
+    let error = |row: &sequential::Measurement| row.valid.error.unwrap_or(f64::INFINITY);
     let mut errors: Vec<f64> = ends.iter().map(|(_, row)| error(row)).filter(|error| error.is_finite()).collect();
     errors.sort_by(f64::total_cmp);
     let median = *errors.get(errors.len().checked_sub(1)? / 2)?;
@@ -142,7 +144,7 @@ pub(crate) fn thresholds(reference: &Model<'_>) -> Option<Thresholds> {
         let variance = errors.iter().map(|e| (e - mean).powi(2)).sum::<f64>() / (n - 1.0);
         mean + student::exceeded_by(0.01, n - 1.0) * (variance / n).sqrt()
     };
-    let seeds = |list: Vec<(u64, &sequential::Row)>| list.into_iter().map(|(seed, _)| seed).collect();
+    let seeds = |list: Vec<(u64, &sequential::Measurement)>| list.into_iter().map(|(seed, _)| seed).collect();
     let values = (0..sequential::LENGTHS).map(value).collect();
     Some(Thresholds { values, used: seeds(used), dropped: seeds(dropped) })
 }
@@ -151,10 +153,10 @@ pub(crate) fn thresholds(reference: &Model<'_>) -> Option<Thresholds> {
 pub(crate) fn by_length(model: &Model<'_>, thresholds: &Thresholds) -> Vec<ByLength> {
     let runs = model.sequences();
     let judge = |(length, &threshold): (usize, &f64)| {
-        let below = |row: &sequential::Row| row.test[length].error.is_some_and(|error| error < threshold);
-        let solved: Vec<&[sequential::Row]> =
+        let below = |row: &sequential::Measurement| row.test[length].error.is_some_and(|error| error < threshold);
+        let solved: Vec<&[sequential::Measurement]> =
             runs.iter().map(|(_, rows)| *rows).filter(|rows| best(rows).is_some_and(below)).collect();
-        let first = |rows: &&[sequential::Row]| rows.iter().find(|row| below(row)).map(|row| row.step as f64);
+        let first = |rows: &&[sequential::Measurement]| rows.iter().find(|row| below(row)).map(|row| row.step as f64);
         let steps: Vec<f64> = solved.iter().filter_map(first).collect();
         let sparsity: Vec<f64> = solved.iter().filter_map(|rows| best(rows)).map(|row| row.sparsity).collect();
         ByLength {
@@ -172,7 +174,7 @@ pub(crate) fn by_length(model: &Model<'_>, thresholds: &Thresholds) -> Vec<ByLen
 mod tests {
     use super::*;
     use crate::images::{ImageSpec, spec::ImageSettings};
-    use nalm_vision::sequential::{LENGTHS, Part, Row};
+    use nalm_vision::sequential::{LENGTHS, Measurement, Part};
 
     fn part(error: f64) -> Part {
         Part { error: Some(error).filter(|e| e.is_finite()), rounded: 0.0, rounded_last: 0.0 }
@@ -180,7 +182,7 @@ mod tests {
 
     /// A run whose validation errors go through `valid`; the test error of length T in row k is T times `test[k]`.
     fn run(head: &str, seed: u64, valid: &[f64], test: &[f64]) -> ImageRow {
-        let row = |k: usize| Row {
+        let row = |k: usize| Measurement {
             epoch: 5 * k as u64,
             step: 1_000 * k as u64,
             train: part(1.0),

@@ -47,12 +47,12 @@ fn interval(y: &[f64]) -> Estimate {
     let b = y.iter().map(|v| libm::log1p(-v)).sum::<f64>() / n;
     // m on the logit scale, where it has room.
     let mean = |logit: f64| 1.0 / (1.0 + libm::exp(-logit));
-    let slope = |logit: f64| {
+    let gradient = |logit: f64| {
         let m = mean(logit);
         let v = precision(m, a, b);
         digamma((1.0 - m) * v) - digamma(m * v) + a - b
     };
-    let best = bisect(-45.0, 30.0, slope);
+    let best = bisect(-45.0, 30.0, gradient);
     let top = profile(mean(best), a, b);
     let excess = |logit: f64| 2.0 * n * (top - profile(mean(logit), a, b)) - CHI2;
     let high = expand(best + 0.1, |l| best + 2.0 * (l - best), |l| l > 30.0 || excess(l) > 0.0);
@@ -63,11 +63,11 @@ fn interval(y: &[f64]) -> Estimate {
 
 /// The best precision for mean m: the root of psi(v) - m psi(m v) - (1-m) psi((1-m) v) + m A + (1-m) B.
 fn precision(m: f64, a: f64, b: f64) -> f64 {
-    let slope = |ln_v: f64| {
+    let gradient = |ln_v: f64| {
         let v = libm::exp(ln_v);
         digamma(v) - m * digamma(m * v) - (1.0 - m) * digamma((1.0 - m) * v) + m * a + (1.0 - m) * b
     };
-    libm::exp(bisect(-30.0, 40.0, slope))
+    libm::exp(bisect(-30.0, 40.0, gradient))
 }
 
 /// The log-likelihood per value at mean m and the best precision.

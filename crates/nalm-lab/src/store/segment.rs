@@ -55,7 +55,7 @@ impl Segment {
             version: env!("CARGO_PKG_VERSION").into(),
             revision: env!("NALM_REVISION").into(),
             numerics: nalm::NUMERICS,
-            path: nalm::Path::best().name().into(),
+            path: nalm::InstructionSet::best().name().into(),
             machine: machine::describe(),
             started: now,
             arguments: std::env::args().skip(1).map(|argument| without_folders(&argument)).collect(),

@@ -87,7 +87,7 @@ impl Activation {
 
     /// The derivative, from the activation's own value.
     #[inline(always)]
-    pub(crate) fn slope<R: Scalar>(self, y: R) -> R {
+    pub(crate) fn gradient<R: Scalar>(self, y: R) -> R {
         match self {
             Activation::Linear => R::ONE,
             Activation::Relu if y > R::ZERO => R::ONE,

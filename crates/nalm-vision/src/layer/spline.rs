@@ -159,11 +159,11 @@ mod tests {
     fn backward_is_the_transpose() {
         let spline = Spline::<f64>::new(7);
         let points: Vec<f64> = (0..3 * 32).map(|k| (k as f64 * 0.7).sin()).collect();
-        let slopes: Vec<f64> = (0..3 * 98).map(|k| (k as f64 * 0.3).cos()).collect();
+        let gradients: Vec<f64> = (0..3 * 98).map(|k| (k as f64 * 0.3).cos()).collect();
         let (mut coordinates, mut dpoints) = (vec![0.0; 3 * 98], vec![0.0; 3 * 32]);
         spline.forward(&points, &mut coordinates);
-        spline.backward(&slopes, &mut dpoints);
+        spline.backward(&gradients, &mut dpoints);
         let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-        assert!((dot(&coordinates, &slopes) - dot(&points, &dpoints)).abs() < 1e-10);
+        assert!((dot(&coordinates, &gradients) - dot(&points, &dpoints)).abs() < 1e-10);
     }
 }

@@ -75,7 +75,7 @@ impl<R: Scalar> Kernel for Backward<'_, R> {
     type Output = ();
     #[inline(always)]
     fn run<const FMA: bool, const PIXELS: usize, const VECTORS: usize>(self) {
-        slopes(self.side, self.x, self.dy, self.coordinates);
+        gradients(self.side, self.x, self.dy, self.coordinates);
     }
 }
 
@@ -93,7 +93,7 @@ fn sample<R: Scalar>(side: usize, x: &[R], coordinates: &[R], y: &mut [R]) {
 }
 
 #[inline(always)]
-fn slopes<R: Scalar>(side: usize, x: &[R], dy: &[R], coordinates: &mut [R]) {
+fn gradients<R: Scalar>(side: usize, x: &[R], dy: &[R], coordinates: &mut [R]) {
     let (across, down) = coordinates.split_at_mut(coordinates.len() / 2);
     let scale = R::of(0.5 * side as f64);
     for (k, dy) in dy.chunks_exact(CHANNELS).enumerate() {
@@ -138,10 +138,10 @@ mod tests {
     fn far_away_is_nothing_and_without_slope() {
         let (side, x) = (5, image(5));
         let coordinates = [9.0, -1e30, f64::INFINITY, 0.0, 0.0, 0.0];
-        let (mut y, mut slope) = (vec![7.0; 6], coordinates.to_vec());
+        let (mut y, mut gradient) = (vec![7.0; 6], coordinates.to_vec());
         forward(Set::best(), side, &x, &coordinates, &mut y);
-        backward(Set::best(), side, &x, &[1.0; 6], &mut slope);
-        assert_eq!((y, &slope[..3]), (vec![0.0; 6], &[0.0; 3][..]));
+        backward(Set::best(), side, &x, &[1.0; 6], &mut gradient);
+        assert_eq!((y, &gradient[..3]), (vec![0.0; 6], &[0.0; 3][..]));
     }
 
     #[test]
@@ -154,8 +154,8 @@ mod tests {
             forward(Set::best(), side, &x, c, &mut y);
             y.iter().zip(&weights).map(|(y, w)| y * w).sum::<f64>()
         };
-        let mut slopes = coordinates.clone();
-        backward(Set::best(), side, &x, &weights, &mut slopes);
+        let mut gradients = coordinates.clone();
+        backward(Set::best(), side, &x, &weights, &mut gradients);
         for k in 0..40 {
             let at = |h: f64| {
                 let mut c = coordinates.clone();
@@ -163,7 +163,7 @@ mod tests {
                 value(&c)
             };
             let difference = (at(1e-6) - at(-1e-6)) / 2e-6;
-            assert!((difference - slopes[k]).abs() < 1e-6, "{k}: {difference} {}", slopes[k]);
+            assert!((difference - gradients[k]).abs() < 1e-6, "{k}: {difference} {}", gradients[k]);
         }
     }
 }

@@ -26,19 +26,19 @@ impl Net {
         let samples = work.samples;
         let mut dx = dx.map(|dx| dx.chunks_mut(BLOCK * self.input_len()));
         let mut blocks: Vec<BackwardBlock<'_, R>> = Vec::new();
-        let mut slopes: Vec<_> = self
+        let mut gradients: Vec<_> = self
             .layers
             .iter()
-            .zip(&mut work.slopes)
-            .map(|(layer, slopes)| slopes.chunks_mut(BLOCK * layer.output_len().max(1)))
+            .zip(&mut work.gradients)
+            .map(|(layer, gradients)| gradients.chunks_mut(BLOCK * layer.output_len().max(1)))
             .collect();
         let parts = work.partial[..samples.div_ceil(BLOCK)].iter_mut().zip(&mut work.scratch);
         for (b, (partial, scratch)) in parts.enumerate() {
             let first = b * BLOCK;
             let count = BLOCK.min(samples - first);
-            let slopes = slopes.iter_mut().map(|slopes| slopes.next().unwrap_or_default()).collect();
+            let gradients = gradients.iter_mut().map(|gradients| gradients.next().unwrap_or_default()).collect();
             let dx = dx.as_mut().and_then(Iterator::next);
-            blocks.push(BackwardBlock { first, count, slopes, partial, scratch, dx });
+            blocks.push(BackwardBlock { first, count, gradients, partial, scratch, dx });
         }
         let (kept, which) = (&work.kept, &work.which);
         team::each(threads, blocks, |block| self.backward_block(p, x, kept, which, dy, block));
@@ -61,9 +61,9 @@ impl Net {
         };
         block.partial.fill(R::ZERO);
         let outputs = self.output_len();
-        let Scratch { slope, below, dense, patches, live, .. } = &mut *block.scratch;
-        slope.clear();
-        slope.extend_from_slice(&dy[own(dy, outputs)]);
+        let Scratch { gradient, below, dense, patches, live, .. } = &mut *block.scratch;
+        gradient.clear();
+        gradient.extend_from_slice(&dy[own(dy, outputs)]);
         let mut end = block.partial.len();
         let asked = block.dx.is_some();
         let wanted = |k: usize| k > 0 || asked;
@@ -76,7 +76,7 @@ impl Net {
                 Layer::SoftArgmax { classes } => {
                     let kept = &kept[k][own(&kept[k], 1 + classes)];
                     for ((kept, dz), dx) in
-                        kept.chunks_exact(1 + classes).zip(&*slope).zip(below.chunks_exact_mut(classes))
+                        kept.chunks_exact(1 + classes).zip(&*gradient).zip(below.chunks_exact_mut(classes))
                     {
                         soft_argmax::backward(&kept[1..], kept[0], *dz, dx);
                     }
@@ -84,9 +84,9 @@ impl Net {
                 Layer::Dense { inputs, outputs, activation, drop } => {
                     let y = &kept[k][own(&kept[k], outputs)];
                     let scale = R::of(1.0 / (1.0 - drop));
-                    let own_slopes = &mut block.slopes[k][..count * outputs];
-                    for ((d, &y), &dy) in own_slopes.iter_mut().zip(y).zip(&*slope) {
-                        *d = dy * activation.slope(y) * if drop > 0.0 { scale } else { R::ONE };
+                    let own_slopes = &mut block.gradients[k][..count * outputs];
+                    for ((d, &y), &dy) in own_slopes.iter_mut().zip(y).zip(&*gradient) {
+                        *d = dy * activation.gradient(y) * if drop > 0.0 { scale } else { R::ONE };
                     }
                     if wanted(k) {
                         let (from, to) = (Shape::new(count, outputs), Shape::new(count, inputs));
@@ -94,7 +94,7 @@ impl Net {
                     }
                 }
                 Layer::AveragePool { width, channels, .. } => {
-                    for (dx, dy) in below.chunks_exact_mut(x_len).zip(slope.chunks_exact(layer.output_len())) {
+                    for (dx, dy) in below.chunks_exact_mut(x_len).zip(gradient.chunks_exact(layer.output_len())) {
                         average_pool::backward(width, channels, dy, dx);
                     }
                 }
@@ -107,7 +107,7 @@ impl Net {
                     let scale = R::of(1.0 / (1.0 - drop));
                     let Some(live) = &mut live[k] else { continue };
                     for s in 0..count {
-                        let (x, dy) = (&x[s * x_len..(s + 1) * x_len], &slope[s * len..(s + 1) * len]);
+                        let (x, dy) = (&x[s * x_len..(s + 1) * x_len], &gradient[s * len..(s + 1) * len]);
                         let dx = wanted(k).then(|| &mut below[s * x_len..(s + 1) * x_len]);
                         let which = || &which[k][(first + s) * len..(first + s + 1) * len];
                         let y = || &y[s * len..(s + 1) * len];
@@ -147,10 +147,10 @@ impl Net {
                     }
                 }
             }
-            std::mem::swap(slope, below);
+            std::mem::swap(gradient, below);
         }
         if let Some(dx) = &mut block.dx {
-            dx.copy_from_slice(slope);
+            dx.copy_from_slice(gradient);
         }
     }
 
@@ -195,13 +195,13 @@ impl Net {
             Piece::Weights { layer, first, count, to } => {
                 let Layer::Dense { inputs, outputs, .. } = self.layers[layer] else { return };
                 let x = if layer == 0 { x } else { &work.kept[layer - 1] };
-                let slopes = Shape { rows: samples, columns: count, row_stride: outputs, column_stride: 1 };
+                let gradients = Shape { rows: samples, columns: count, row_stride: outputs, column_stride: 1 };
                 let (to_at, x_at) = (Shape::new(count, inputs), Shape::new(samples, inputs));
-                product(to, to_at, &work.slopes[layer][first..], slopes.transposed(), x, x_at);
+                product(to, to_at, &work.gradients[layer][first..], gradients.transposed(), x, x_at);
             }
             Piece::Bias { layer, to } => {
                 to.fill(R::ZERO);
-                for row in work.slopes[layer][..samples * to.len()].chunks_exact(to.len()) {
+                for row in work.gradients[layer][..samples * to.len()].chunks_exact(to.len()) {
                     to.iter_mut().zip(row).for_each(|(to, &d)| *to += d);
                 }
             }
@@ -219,7 +219,7 @@ enum Piece<'a, R> {
 struct BackwardBlock<'a, R> {
     first: usize,
     count: usize,
-    slopes: Vec<&'a mut [R]>,
+    gradients: Vec<&'a mut [R]>,
     /// Gradients of the convolutions, one after the other.
     partial: &'a mut Vec<R>,
     scratch: &'a mut Scratch<R>,

@@ -22,7 +22,7 @@ impl Net {
                     _ => Vec::new(),
                 })
                 .collect(),
-            slopes: self
+            gradients: self
                 .layers
                 .iter()
                 .map(|layer| if matches!(layer, Layer::Dense { .. }) { room(layer.output_len()) } else { Vec::new() })
@@ -52,7 +52,7 @@ impl Net {
 pub(super) struct Scratch<R> {
     pub(super) rows: Vec<Lane<R>>,
     pub(super) words: Vec<u32>,
-    pub(super) slope: Vec<R>,
+    pub(super) gradient: Vec<R>,
     pub(super) below: Vec<R>,
     pub(super) dense: Vec<R>,
     pub(super) patches: Vec<R>,
@@ -69,7 +69,7 @@ impl<R: Scalar> Scratch<R> {
         Self {
             rows: Vec::new(),
             words: Vec::new(),
-            slope: Vec::new(),
+            gradient: Vec::new(),
             below: Vec::new(),
             dense: Vec::new(),
             patches: Vec::new(),
@@ -83,7 +83,7 @@ impl<R: Scalar> Scratch<R> {
 pub struct Workspace<R> {
     pub(super) kept: Vec<Vec<R>>,
     pub(super) which: Vec<Vec<u8>>,
-    pub(super) slopes: Vec<Vec<R>>,
+    pub(super) gradients: Vec<Vec<R>>,
     pub(super) partial: Vec<Vec<R>>,
     pub(super) packed: Vec<Option<Packed<R>>>,
     pub(super) scratch: Vec<Scratch<R>>,

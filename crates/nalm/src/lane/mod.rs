@@ -1,8 +1,8 @@
 //! Sixteen rows at a time: the only place that knows about vector registers.
 //!
 //! A [`Lane`] holds one feature of sixteen rows. All hot loops are written over lanes, so that the compiler turns them
-//! into vector instructions, and the same source is compiled once per instruction set ([`Path`]) and chosen at run time.
-//! Every path executes the same IEEE operations in the same order, without fused multiply-add and with sixteen fixed
+//! into vector instructions, and the same source is compiled once per instruction set ([`InstructionSet`]) and chosen at run time.
+//! Every one executes the same IEEE operations in the same order, without fused multiply-add and with sixteen fixed
 //! accumulators in every reduction, and therefore gives the same bits.
 
 pub mod each;
@@ -196,10 +196,10 @@ pub fn flat_mut<R: Real>(lanes: &mut [Lane<R>]) -> &mut [R] {
 
 /// The instruction set that hot loops run with. Results do not depend on it.
 ///
-/// A value can only be had from [`Path::PORTABLE`], [`Path::available`] or [`Path::best`], so that none can name
+/// A value can only be had from [`InstructionSet::PORTABLE`], [`InstructionSet::available`] or [`InstructionSet::best`], so that none can name
 /// instructions which the processor lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Path(Set);
+pub struct InstructionSet(Set);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Set {
@@ -210,33 +210,33 @@ enum Set {
     Avx512,
 }
 
-impl Path {
+impl InstructionSet {
     /// What every machine of the target architecture has: SSE2 on x86-64, NEON on aarch64.
-    pub const PORTABLE: Path = Path(Set::Portable);
+    pub const PORTABLE: InstructionSet = InstructionSet(Set::Portable);
 
     /// The paths that this machine can execute, slowest first.
-    pub fn available() -> Vec<Path> {
+    pub fn available() -> Vec<InstructionSet> {
         #[allow(unused_mut)]
-        let mut paths = vec![Path::PORTABLE];
+        let mut paths = vec![InstructionSet::PORTABLE];
         #[cfg(target_arch = "x86_64")]
         {
             use std::is_x86_feature_detected as has;
             if has!("avx2") && has!("bmi1") && has!("bmi2") && has!("lzcnt") && has!("popcnt") {
-                paths.push(Path(Set::Avx2));
+                paths.push(InstructionSet(Set::Avx2));
                 if has!("avx512f") && has!("avx512vl") && has!("avx512bw") && has!("avx512dq") {
-                    paths.push(Path(Set::Avx512));
+                    paths.push(InstructionSet(Set::Avx512));
                 }
             }
         }
         paths
     }
 
-    /// The fastest path of this machine.
-    pub fn best() -> Path {
-        *Path::available().last().expect("the portable path is always there")
+    /// The fastest instructions of this machine.
+    pub fn best() -> InstructionSet {
+        *InstructionSet::available().last().expect("the portable instructions is always there")
     }
 
-    /// The path's name, as benchmarks print it.
+    /// The name, as benchmarks print it.
     pub fn name(self) -> &'static str {
         match self.0 {
             Set::Portable if cfg!(target_arch = "x86_64") => "sse2",
@@ -250,18 +250,18 @@ impl Path {
     }
 }
 
-/// Work that is worth compiling for every [`Path`]. `run` must be `#[inline(always)]`, or it keeps the portable code.
+/// Work that is worth compiling for every [`InstructionSet`]. `run` must be `#[inline(always)]`, or it keeps the portable code.
 pub(crate) trait Kernel {
     type Output;
     fn run(self) -> Self::Output;
 }
 
-/// Executes a kernel with the instructions of `path`.
+/// Executes a kernel with these instructions.
 #[inline(always)]
-pub(crate) fn run<K: Kernel>(path: Path, kernel: K) -> K::Output {
-    match path.0 {
+pub(crate) fn run<K: Kernel>(instructions: InstructionSet, kernel: K) -> K::Output {
+    match instructions.0 {
         Set::Portable => portable(kernel),
-        // SAFETY: only `Path::available` makes these values, after asking the processor for exactly these features.
+        // SAFETY: only `InstructionSet::available` makes these values, after asking the processor for exactly these features.
         #[cfg(target_arch = "x86_64")]
         #[allow(unsafe_code)]
         Set::Avx2 => unsafe { avx2(kernel) },
@@ -317,7 +317,7 @@ mod tests {
 
     #[test]
     fn the_best_path_is_available() {
-        assert!(Path::available().contains(&Path::best()));
-        assert_eq!(Path::available()[0], Path::PORTABLE);
+        assert!(InstructionSet::available().contains(&InstructionSet::best()));
+        assert_eq!(InstructionSet::available()[0], InstructionSet::PORTABLE);
     }
 }

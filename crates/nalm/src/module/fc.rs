@@ -3,7 +3,7 @@
 //! y_o = prod_i (x_i w_oi)
 
 use super::{Dispatch, Module, Options, Pass, Shape, Spec};
-use crate::batch::Layout;
+use crate::batch::BatchLayout;
 use crate::lane::add_sums;
 use crate::rng::Rng;
 use crate::{Error, Lane, Operation, Real};
@@ -51,7 +51,7 @@ impl<R: Real> Module<R> for Fc {
         self.shape.weights()
     }
 
-    fn tape_len(&self, _: Layout) -> usize {
+    fn tape_len(&self, _: BatchLayout) -> usize {
         2 * self.shape.inputs
     }
 
@@ -60,7 +60,7 @@ impl<R: Real> Module<R> for Fc {
     }
 
     #[inline(always)]
-    fn forward(&self, p: &[R], x: &[Lane<R>], y: &mut [Lane<R>], _: &mut [Lane<R>], at: Layout, _: Pass<'_>) {
+    fn forward(&self, p: &[R], x: &[Lane<R>], y: &mut [Lane<R>], _: &mut [Lane<R>], at: BatchLayout, _: Pass<'_>) {
         let (lanes, inputs) = (at.lanes(), self.shape.inputs);
         for (k, y) in y.iter_mut().enumerate() {
             let (w, c) = (&p[k / lanes * inputs..][..inputs], k % lanes);
@@ -77,7 +77,7 @@ impl<R: Real> Module<R> for Fc {
         mut dx: Option<&mut [Lane<R>]>,
         dp: &mut [R],
         tape: &mut [Lane<R>],
-        at: Layout,
+        at: BatchLayout,
     ) {
         let (lanes, inputs) = (at.lanes(), self.shape.inputs);
         let (before, sums) = tape[..2 * inputs].split_at_mut(inputs);
@@ -96,10 +96,10 @@ impl<R: Real> Module<R> for Fc {
                 let mut after = dy[o * lanes + c];
                 for i in (0..inputs).rev() {
                     let x = x[i * lanes + c];
-                    let slope = before[i] * after;
-                    sums[i] += slope * x;
+                    let gradient = before[i] * after;
+                    sums[i] += gradient * x;
                     if let Some(dx) = dx.as_deref_mut() {
-                        dx[i * lanes + c] += slope * w[i];
+                        dx[i * lanes + c] += gradient * w[i];
                     }
                     after = after * (x * w[i]);
                 }
@@ -112,7 +112,7 @@ impl<R: Real> Module<R> for Fc {
         (operation == Operation::Mul && self.shape.inputs == 2).then(|| vec![R::ONE; self.shape.weights()])
     }
 
-    fn widen(&self) -> Option<Box<dyn Dispatch<f64>>> {
+    fn as_f64(&self) -> Option<Box<dyn Dispatch<f64>>> {
         Some(Box::new(self.clone()))
     }
 }

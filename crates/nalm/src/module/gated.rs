@@ -3,7 +3,7 @@
 //! y = g NAU(x) + (1 - g) NMU(x),  g = sigmoid(G x)
 
 use super::{Dispatch, Module, Nau, Nmu, Options, Pass, Shape, Snmu, Spec, xavier};
-use crate::batch::Layout;
+use crate::batch::BatchLayout;
 use crate::lane::{each, linear};
 use crate::recipe::Recipe;
 use crate::rng::Rng;
@@ -104,7 +104,7 @@ impl<R: Real, M: Module<R>> Module<R> for Gated<M> {
         self.starts().1 + self.shape.weights()
     }
 
-    fn tape_len(&self, at: Layout) -> usize {
+    fn tape_len(&self, at: BatchLayout) -> usize {
         (4 * self.shape.outputs + self.shape.inputs) * at.lanes() + self.mul.tape_len(at)
     }
 
@@ -117,7 +117,15 @@ impl<R: Real, M: Module<R>> Module<R> for Gated<M> {
     }
 
     #[inline(always)]
-    fn forward(&self, p: &[R], x: &[Lane<R>], y: &mut [Lane<R>], tape: &mut [Lane<R>], at: Layout, pass: Pass<'_>) {
+    fn forward(
+        &self,
+        p: &[R],
+        x: &[Lane<R>],
+        y: &mut [Lane<R>],
+        tape: &mut [Lane<R>],
+        at: BatchLayout,
+        pass: Pass<'_>,
+    ) {
         let out = y.len();
         let (mul, gate) = self.starts();
         let (sum, tape) = tape.split_at_mut(out);
@@ -140,26 +148,26 @@ impl<R: Real, M: Module<R>> Module<R> for Gated<M> {
         mut dx: Option<&mut [Lane<R>]>,
         dp: &mut [R],
         tape: &mut [Lane<R>],
-        at: Layout,
+        at: BatchLayout,
     ) {
         let (out, lanes) = (dy.len(), at.lanes());
         let (mul, gate) = self.starts();
         let (sum, tape) = tape.split_at_mut(out);
         let (product, tape) = tape.split_at_mut(out);
         let (gates, tape) = tape.split_at_mut(out);
-        let (slopes, tape) = tape.split_at_mut(out);
+        let (gradients, tape) = tape.split_at_mut(out);
         let (part, inner) = tape.split_at_mut(x.len());
 
-        each::map2(slopes, dy, gates, |dy, g| dy * (R::ONE - g));
+        each::map2(gradients, dy, gates, |dy, g| dy * (R::ONE - g));
         let wanted = dx.is_some().then_some(&mut *part);
-        self.mul.backward(&p[mul..gate], x, slopes, wanted, &mut dp[mul..gate], inner, at);
-        each::map2(slopes, dy, gates, |dy, g| dy * g);
-        self.add.backward(&p[..mul], x, slopes, dx.as_deref_mut(), &mut dp[..mul], &mut [], at);
-        each::map3(slopes, dy, sum, product, |dy, a, m| dy * (a - m));
-        each::update1(slopes, gates, |slope, g| slope * g * (R::ONE - g));
-        linear::weight_gradient(slopes, x, &mut dp[gate..], lanes);
+        self.mul.backward(&p[mul..gate], x, gradients, wanted, &mut dp[mul..gate], inner, at);
+        each::map2(gradients, dy, gates, |dy, g| dy * g);
+        self.add.backward(&p[..mul], x, gradients, dx.as_deref_mut(), &mut dp[..mul], &mut [], at);
+        each::map3(gradients, dy, sum, product, |dy, a, m| dy * (a - m));
+        each::update1(gradients, gates, |gradient, g| gradient * g * (R::ONE - g));
+        linear::weight_gradient(gradients, x, &mut dp[gate..], lanes);
         if let Some(dx) = dx {
-            linear::input_gradient(&p[gate..], slopes, dx, lanes);
+            linear::input_gradient(&p[gate..], gradients, dx, lanes);
             each::update1(dx, part, |dx, part| dx + part);
         }
     }
@@ -202,7 +210,7 @@ impl<R: Real, M: Module<R>> Module<R> for Gated<M> {
         })
     }
 
-    fn widen(&self) -> Option<Box<dyn Dispatch<f64>>> {
+    fn as_f64(&self) -> Option<Box<dyn Dispatch<f64>>> {
         Some((self.widen)(self))
     }
 }

@@ -9,7 +9,7 @@
 
 use super::nac_mul::EPSILON;
 use super::{Dispatch, Module, Options, Pass, Shape, Spec, nac};
-use crate::batch::Layout;
+use crate::batch::BatchLayout;
 use crate::lane::{self, LANES, each, linear};
 use crate::penalty::{self, Penalty, Schedule};
 use crate::recipe::{Recipe, Reinit};
@@ -58,7 +58,7 @@ impl Inalu {
     }
 
     #[inline(always)]
-    fn tape<'a, R: Real>(&self, tape: &'a mut [Lane<R>], at: Layout) -> Tape<'a, R> {
+    fn tape<'a, R: Real>(&self, tape: &'a mut [Lane<R>], at: BatchLayout) -> Tape<'a, R> {
         let Shape { inputs, outputs } = self.shape;
         let out = outputs * at.lanes();
         let (add, tape) = tape.split_at_mut(nac::tape_len(self.shape));
@@ -71,11 +71,11 @@ impl Inalu {
         let (sum, tape) = tape.split_at_mut(out);
         let (exponent, tape) = tape.split_at_mut(out);
         let (product, tape) = tape.split_at_mut(out);
-        let (sign, slopes) = tape.split_at_mut(out);
+        let (sign, gradients) = tape.split_at_mut(out);
         let add = nac::Weights::on(add, self.shape);
         let mul = nac::Weights::on(mul, self.shape);
         let dw = &mut lane::flat_mut(dw)[..self.shape.weights()];
-        Tape { add, mul, dw, logs, by_log, before, sums, sum, exponent, product, sign, slopes }
+        Tape { add, mul, dw, logs, by_log, before, sums, sum, exponent, product, sign, gradients }
     }
 }
 
@@ -92,7 +92,7 @@ struct Tape<'a, R> {
     exponent: &'a mut [Lane<R>],
     product: &'a mut [Lane<R>],
     sign: &'a mut [Lane<R>],
-    slopes: &'a mut [Lane<R>],
+    gradients: &'a mut [Lane<R>],
 }
 
 #[inline(always)]
@@ -113,7 +113,7 @@ impl<R: Real> Module<R> for Inalu {
         4 * self.shape.weights() + self.shape.outputs
     }
 
-    fn tape_len(&self, at: Layout) -> usize {
+    fn tape_len(&self, at: BatchLayout) -> usize {
         let Shape { inputs, outputs } = self.shape;
         let weights = 2 * nac::tape_len(self.shape) + self.shape.weights().div_ceil(LANES);
         weights + 2 * inputs + (2 * inputs + 5 * outputs) * at.lanes()
@@ -127,7 +127,7 @@ impl<R: Real> Module<R> for Inalu {
     }
 
     #[inline(always)]
-    fn forward(&self, p: &[R], x: &[Lane<R>], y: &mut [Lane<R>], tape: &mut [Lane<R>], at: Layout, _: Pass<'_>) {
+    fn forward(&self, p: &[R], x: &[Lane<R>], y: &mut [Lane<R>], tape: &mut [Lane<R>], at: BatchLayout, _: Pass<'_>) {
         let (lanes, inputs, n) = (at.lanes(), self.shape.inputs, self.shape.weights());
         let mut tape = self.tape(tape, at);
         tape.add.compute(&p[..2 * n], R::ONE);
@@ -160,11 +160,11 @@ impl<R: Real> Module<R> for Inalu {
         mut dx: Option<&mut [Lane<R>]>,
         dp: &mut [R],
         tape: &mut [Lane<R>],
-        at: Layout,
+        at: BatchLayout,
     ) {
         let (lanes, inputs, n) = (at.lanes(), self.shape.inputs, self.shape.weights());
         let tape = self.tape(tape, at);
-        let slopes = tape.slopes;
+        let gradients = tape.gradients;
         if let Some(dx) = dx.as_deref_mut() {
             dx.fill(Lane::ZERO);
         }
@@ -174,15 +174,15 @@ impl<R: Real> Module<R> for Inalu {
             let mut by_gate = Lane::ZERO;
             for k in o * lanes..(o + 1) * lanes {
                 by_gate += dy[k] * (tape.sum[k] - tape.product[k] * tape.sign[k]);
-                slopes[k] = dy[k] * g;
+                gradients[k] = dy[k] * g;
             }
             dp[4 * n + o] += by_gate.sum() * g * (R::ONE - g);
         }
         tape.dw.fill(R::ZERO);
-        linear::weight_gradient(slopes, x, tape.dw, lanes);
+        linear::weight_gradient(gradients, x, tape.dw, lanes);
         tape.add.backward(tape.dw, &mut dp[..2 * n]);
         if let Some(dx) = dx.as_deref_mut() {
-            linear::input_gradient(tape.add.w, slopes, dx, lanes);
+            linear::input_gradient(tape.add.w, gradients, dx, lanes);
         }
 
         tape.dw.fill(R::ZERO);
@@ -193,7 +193,7 @@ impl<R: Real> Module<R> for Inalu {
             for c in 0..lanes {
                 let k = o * lanes + c;
                 let open = tape.exponent[k].map(|s| if s <= R::of(OMEGA) { R::ONE } else { R::ZERO });
-                slopes[k] = dy[k] * share * tape.sign[k] * tape.product[k] * open;
+                gradients[k] = dy[k] * share * tape.sign[k] * tape.product[k] * open;
                 let mut product = Lane::splat(R::ONE);
                 for i in 0..inputs {
                     tape.before[i] = product;
@@ -210,11 +210,11 @@ impl<R: Real> Module<R> for Inalu {
                 tape.dw[o * inputs + i] += tape.sums[i].sum() * w[i].sign();
             }
         }
-        linear::weight_gradient(slopes, tape.logs, tape.dw, lanes);
+        linear::weight_gradient(gradients, tape.logs, tape.dw, lanes);
         tape.mul.backward(tape.dw, &mut dp[2 * n..4 * n]);
         if let Some(dx) = dx {
             tape.by_log.fill(Lane::ZERO);
-            linear::input_gradient(tape.mul.w, slopes, tape.by_log, lanes);
+            linear::input_gradient(tape.mul.w, gradients, tape.by_log, lanes);
             each::update2(dx, tape.by_log, x, |dx, by_log, x| {
                 dx + if x.abs() > R::of(EPSILON) { by_log / x } else { R::ZERO }
             });
@@ -255,13 +255,13 @@ impl<R: Real> Module<R> for Inalu {
     }
 
     fn gold(&self, operation: Operation) -> Option<Vec<R>> {
-        let path = nac::gold::<R>(self.shape, operation, 1.0)?;
+        let instructions = nac::gold::<R>(self.shape, operation, 1.0)?;
         let gate = R::of(if operation.is_sum() { 40.0 } else { -100.0 });
         let gates = vec![gate; self.shape.outputs];
-        Some([path.clone(), path, gates].concat())
+        Some([instructions.clone(), instructions, gates].concat())
     }
 
-    fn widen(&self) -> Option<Box<dyn Dispatch<f64>>> {
+    fn as_f64(&self) -> Option<Box<dyn Dispatch<f64>>> {
         Some(Box::new(self.clone()))
     }
 }

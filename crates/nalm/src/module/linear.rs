@@ -3,7 +3,7 @@
 //! y_o = sum_i w_oi x_i + b_o
 
 use super::{Dispatch, Module, Options, Pass, Shape, Spec, leading, xavier};
-use crate::batch::Layout;
+use crate::batch::BatchLayout;
 use crate::lane::{each, linear};
 use crate::rng::Rng;
 use crate::{Error, Lane, Operation, Real};
@@ -59,7 +59,7 @@ impl<R: Real> Module<R> for Linear {
     }
 
     #[inline(always)]
-    fn forward(&self, p: &[R], x: &[Lane<R>], y: &mut [Lane<R>], _: &mut [Lane<R>], at: Layout, _: Pass<'_>) {
+    fn forward(&self, p: &[R], x: &[Lane<R>], y: &mut [Lane<R>], _: &mut [Lane<R>], at: BatchLayout, _: Pass<'_>) {
         let (w, b) = p.split_at(self.shape.weights());
         linear::forward(w, x, y, at.lanes());
         for (y, &b) in y.chunks_exact_mut(at.lanes()).zip(b) {
@@ -76,7 +76,7 @@ impl<R: Real> Module<R> for Linear {
         dx: Option<&mut [Lane<R>]>,
         dp: &mut [R],
         _: &mut [Lane<R>],
-        at: Layout,
+        at: BatchLayout,
     ) {
         let (w, _) = p.split_at(self.shape.weights());
         let (dw, db) = dp.split_at_mut(self.shape.weights());
@@ -98,7 +98,7 @@ impl<R: Real> Module<R> for Linear {
         })
     }
 
-    fn widen(&self) -> Option<Box<dyn Dispatch<f64>>> {
+    fn as_f64(&self) -> Option<Box<dyn Dispatch<f64>>> {
         Some(Box::new(self.clone()))
     }
 }

@@ -3,7 +3,7 @@
 //! y = W2 max(W1 x + b1, 0) + b2
 
 use super::{Dispatch, Module, Options, Pass, Shape, Spec, xavier};
-use crate::batch::Layout;
+use crate::batch::BatchLayout;
 use crate::lane::{add_sums, each, linear};
 use crate::rng::Rng;
 use crate::{Error, Lane, Operation, Real};
@@ -74,7 +74,7 @@ impl<R: Real> Module<R> for Mlp {
         self.first() + self.hidden + self.shape.outputs * self.hidden + self.shape.outputs
     }
 
-    fn tape_len(&self, at: Layout) -> usize {
+    fn tape_len(&self, at: BatchLayout) -> usize {
         self.hidden * at.lanes() + at.lanes() + Module::<R>::param_len(self)
     }
 
@@ -90,7 +90,7 @@ impl<R: Real> Module<R> for Mlp {
 
     /// One hidden unit after the other, so that what a unit needs stays in the first-level cache.
     #[inline(always)]
-    fn forward(&self, p: &[R], x: &[Lane<R>], y: &mut [Lane<R>], tape: &mut [Lane<R>], at: Layout, _: Pass<'_>) {
+    fn forward(&self, p: &[R], x: &[Lane<R>], y: &mut [Lane<R>], tape: &mut [Lane<R>], at: BatchLayout, _: Pass<'_>) {
         let (lanes, inputs, hidden) = (at.lanes(), self.shape.inputs, self.hidden);
         let [w1, b1, w2, b2] = self.split(p);
         for (y, &b) in y.chunks_exact_mut(lanes).zip(b2) {
@@ -115,7 +115,7 @@ impl<R: Real> Module<R> for Mlp {
         mut dx: Option<&mut [Lane<R>]>,
         dp: &mut [R],
         tape: &mut [Lane<R>],
-        at: Layout,
+        at: BatchLayout,
     ) {
         let (lanes, inputs, hidden) = (at.lanes(), self.shape.inputs, self.hidden);
         let [w1, _, w2, _] = self.split(p);
@@ -157,7 +157,7 @@ impl<R: Real> Module<R> for Mlp {
         })
     }
 
-    fn widen(&self) -> Option<Box<dyn Dispatch<f64>>> {
+    fn as_f64(&self) -> Option<Box<dyn Dispatch<f64>>> {
         Some(Box::new(self.clone()))
     }
 }

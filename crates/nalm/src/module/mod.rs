@@ -27,7 +27,7 @@ pub use gated::Gated;
 pub use inalu::Inalu;
 pub use linear::Linear;
 pub use mlp::Mlp;
-pub use mul::Mul;
+pub use mul::Product;
 pub use nac_add::NacAdd;
 pub use nac_mul::NacMul;
 pub use nalu::Nalu;
@@ -37,7 +37,7 @@ pub use npu::Npu;
 pub use snmu::Snmu;
 pub use stg_nmu::StgNmu;
 
-use crate::batch::Layout;
+use crate::batch::BatchLayout;
 use crate::lane::{self, Kernel, Lane};
 use crate::recipe::Recipe;
 use crate::rng::Rng;
@@ -179,7 +179,7 @@ pub enum Pass<'a> {
     /// Training: a module may be noisy with numbers from this generator.
     Train(&'a mut Rng),
     /// Training without noise: the outputs of [`Pass::Eval`], and a tape from which their gradient follows.
-    Calm,
+    Noiseless,
     /// Training once more with the noise that the last [`Pass::Train`] left on the tape; for gradient checks.
     Replay,
     /// Evaluation: deterministic.
@@ -188,10 +188,10 @@ pub enum Pass<'a> {
 
 impl Pass<'_> {
     /// The same pass, to be lent to one layer after the other.
-    pub fn lend(&mut self) -> Pass<'_> {
+    pub fn reborrow(&mut self) -> Pass<'_> {
         match self {
             Pass::Train(rng) => Pass::Train(rng),
-            Pass::Calm => Pass::Calm,
+            Pass::Noiseless => Pass::Noiseless,
             Pass::Replay => Pass::Replay,
             Pass::Eval => Pass::Eval,
         }
@@ -200,7 +200,7 @@ impl Pass<'_> {
 
 /// A unit of arithmetic.
 ///
-/// Tensors are feature-major lanes (see [`Layout`]). `forward` and `backward` should be `#[inline(always)]`, which lets
+/// Tensors are feature-major lanes (see [`BatchLayout`]). `forward` and `backward` should be `#[inline(always)]`, which lets
 /// [`Dispatch`] compile them for every instruction set; they are not behind the pointer, which would compile them once
 /// more for nobody.
 pub trait Module<R: Real>: Debug + Send + Sync {
@@ -215,7 +215,7 @@ pub trait Module<R: Real>: Debug + Send + Sync {
 
     /// Lanes of scratch memory that a forward pass leaves for its backward pass. The tape starts as zeros and stays
     /// with the module, so it may also carry what the module remembers from one pass to the next.
-    fn tape_len(&self, _at: Layout) -> usize {
+    fn tape_len(&self, _at: BatchLayout) -> usize {
         0
     }
 
@@ -223,7 +223,7 @@ pub trait Module<R: Real>: Debug + Send + Sync {
     fn init(&self, p: &mut [R], rng: &mut Rng);
 
     /// Computes `y` from `x`.
-    fn forward(&self, p: &[R], x: &[Lane<R>], y: &mut [Lane<R>], tape: &mut [Lane<R>], at: Layout, pass: Pass<'_>)
+    fn forward(&self, p: &[R], x: &[Lane<R>], y: &mut [Lane<R>], tape: &mut [Lane<R>], at: BatchLayout, pass: Pass<'_>)
     where
         Self: Sized;
 
@@ -237,7 +237,7 @@ pub trait Module<R: Real>: Debug + Send + Sync {
         dx: Option<&mut [Lane<R>]>,
         dp: &mut [R],
         tape: &mut [Lane<R>],
-        at: Layout,
+        at: BatchLayout,
     ) where
         Self: Sized;
 
@@ -263,7 +263,7 @@ pub trait Module<R: Real>: Debug + Send + Sync {
     }
 
     /// The factors by which the last [`Pass::Train`] multiplied the inputs, where the module does that.
-    fn noise_on<'a>(&self, _tape: &'a [Lane<R>], _at: Layout) -> Option<&'a [Lane<R>]> {
+    fn noise_on<'a>(&self, _tape: &'a [Lane<R>], _at: BatchLayout) -> Option<&'a [Lane<R>]> {
         None
     }
 
@@ -283,17 +283,25 @@ pub trait Module<R: Real>: Debug + Send + Sync {
     }
 
     /// The same module over `f64`, for what needs more digits than training does.
-    fn widen(&self) -> Option<Box<dyn Dispatch<f64>>> {
+    fn as_f64(&self) -> Option<Box<dyn Dispatch<f64>>> {
         None
     }
 }
 
 /// A [`Module`] behind a pointer, compiled for every instruction set. Implemented for all modules.
 pub trait Dispatch<R: Real>: Module<R> {
-    /// [`Module::forward`] on the path of `at`.
-    fn run_forward(&self, p: &[R], x: &[Lane<R>], y: &mut [Lane<R>], tape: &mut [Lane<R>], at: Layout, pass: Pass<'_>);
+    /// [`Module::forward`] with the instructions of `at`.
+    fn run_forward(
+        &self,
+        p: &[R],
+        x: &[Lane<R>],
+        y: &mut [Lane<R>],
+        tape: &mut [Lane<R>],
+        at: BatchLayout,
+        pass: Pass<'_>,
+    );
 
-    /// [`Module::backward`] on the path of `at`.
+    /// [`Module::backward`] with the instructions of `at`.
     fn run_backward(
         &self,
         p: &[R],
@@ -302,7 +310,7 @@ pub trait Dispatch<R: Real>: Module<R> {
         dx: Option<&mut [Lane<R>]>,
         dp: &mut [R],
         tape: &mut [Lane<R>],
-        at: Layout,
+        at: BatchLayout,
     );
 }
 
@@ -312,7 +320,7 @@ struct Forward<'a, 'b, M: ?Sized, R>(
     &'a [Lane<R>],
     &'a mut [Lane<R>],
     &'a mut [Lane<R>],
-    Layout,
+    BatchLayout,
     Pass<'b>,
 );
 
@@ -333,7 +341,7 @@ struct Backward<'a, M: ?Sized, R>(
     Option<&'a mut [Lane<R>]>,
     &'a mut [R],
     &'a mut [Lane<R>],
-    Layout,
+    BatchLayout,
 );
 
 impl<R: Real, M: Module<R>> Kernel for Backward<'_, M, R> {
@@ -346,8 +354,16 @@ impl<R: Real, M: Module<R>> Kernel for Backward<'_, M, R> {
 }
 
 impl<R: Real, M: Module<R>> Dispatch<R> for M {
-    fn run_forward(&self, p: &[R], x: &[Lane<R>], y: &mut [Lane<R>], tape: &mut [Lane<R>], at: Layout, pass: Pass<'_>) {
-        lane::run(at.path, Forward(self, p, x, y, tape, at, pass));
+    fn run_forward(
+        &self,
+        p: &[R],
+        x: &[Lane<R>],
+        y: &mut [Lane<R>],
+        tape: &mut [Lane<R>],
+        at: BatchLayout,
+        pass: Pass<'_>,
+    ) {
+        lane::run(at.instructions, Forward(self, p, x, y, tape, at, pass));
     }
 
     fn run_backward(
@@ -358,9 +374,9 @@ impl<R: Real, M: Module<R>> Dispatch<R> for M {
         dx: Option<&mut [Lane<R>]>,
         dp: &mut [R],
         tape: &mut [Lane<R>],
-        at: Layout,
+        at: BatchLayout,
     ) {
-        lane::run(at.path, Backward(self, p, x, dy, dx, dp, tape, at));
+        lane::run(at.instructions, Backward(self, p, x, dy, dx, dp, tape, at));
     }
 }
 

@@ -3,13 +3,13 @@
 //! y = prod_i x_i
 
 use super::{Dispatch, Module, Options, Pass, Shape, Spec};
-use crate::batch::Layout;
+use crate::batch::BatchLayout;
 use crate::rng::Rng;
 use crate::{Error, Lane, Operation, Real};
 
 /// The product of all inputs.
 #[derive(Clone, Debug)]
-pub struct Mul {
+pub struct Product {
     shape: Shape,
 }
 
@@ -26,18 +26,18 @@ pub(super) fn spec<R: Real>() -> Spec<R> {
         smooth_at_zero: true,
         gold_error: 0.0,
         gold_positive: false,
-        build: |shape, _: &Options| Ok(Box::new(Mul { shape })),
+        build: |shape, _: &Options| Ok(Box::new(Product { shape })),
     }
 }
 
-impl Mul {
+impl Product {
     /// A product of this many inputs, copied to every output.
     pub fn new(inputs: usize, outputs: usize) -> Result<Self, Error> {
         Ok(Self { shape: Shape::new(inputs, outputs)? })
     }
 }
 
-impl<R: Real> Module<R> for Mul {
+impl<R: Real> Module<R> for Product {
     fn name(&self) -> &'static str {
         "mul"
     }
@@ -50,14 +50,14 @@ impl<R: Real> Module<R> for Mul {
         0
     }
 
-    fn tape_len(&self, _: Layout) -> usize {
+    fn tape_len(&self, _: BatchLayout) -> usize {
         self.shape.inputs
     }
 
     fn init(&self, _: &mut [R], _: &mut Rng) {}
 
     #[inline(always)]
-    fn forward(&self, _: &[R], x: &[Lane<R>], y: &mut [Lane<R>], _: &mut [Lane<R>], at: Layout, _: Pass<'_>) {
+    fn forward(&self, _: &[R], x: &[Lane<R>], y: &mut [Lane<R>], _: &mut [Lane<R>], at: BatchLayout, _: Pass<'_>) {
         let lanes = at.lanes();
         for (k, y) in y.iter_mut().enumerate() {
             let c = k % lanes;
@@ -74,7 +74,7 @@ impl<R: Real> Module<R> for Mul {
         dx: Option<&mut [Lane<R>]>,
         _: &mut [R],
         before: &mut [Lane<R>],
-        at: Layout,
+        at: BatchLayout,
     ) {
         let Some(dx) = dx else { return };
         let (lanes, inputs) = (at.lanes(), self.shape.inputs);
@@ -96,7 +96,7 @@ impl<R: Real> Module<R> for Mul {
         (operation == Operation::Mul && self.shape.inputs == 2).then(Vec::new)
     }
 
-    fn widen(&self) -> Option<Box<dyn Dispatch<f64>>> {
+    fn as_f64(&self) -> Option<Box<dyn Dispatch<f64>>> {
         Some(Box::new(self.clone()))
     }
 }

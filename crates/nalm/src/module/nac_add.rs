@@ -3,7 +3,7 @@
 //! y_o = sum_i w_oi x_i with w = tanh(what) sigmoid(mhat)
 
 use super::{Dispatch, Module, Options, Pass, Shape, Spec, nac};
-use crate::batch::Layout;
+use crate::batch::BatchLayout;
 use crate::lane::{self, LANES, linear};
 use crate::penalty;
 use crate::rng::Rng;
@@ -52,7 +52,7 @@ impl<R: Real> Module<R> for NacAdd {
         2 * self.shape.weights()
     }
 
-    fn tape_len(&self, _: Layout) -> usize {
+    fn tape_len(&self, _: BatchLayout) -> usize {
         nac::tape_len(self.shape) + self.shape.weights().div_ceil(LANES)
     }
 
@@ -61,7 +61,7 @@ impl<R: Real> Module<R> for NacAdd {
     }
 
     #[inline(always)]
-    fn forward(&self, p: &[R], x: &[Lane<R>], y: &mut [Lane<R>], tape: &mut [Lane<R>], at: Layout, _: Pass<'_>) {
+    fn forward(&self, p: &[R], x: &[Lane<R>], y: &mut [Lane<R>], tape: &mut [Lane<R>], at: BatchLayout, _: Pass<'_>) {
         let mut weights = nac::Weights::on(tape, self.shape);
         weights.compute(p, R::ONE);
         linear::forward(weights.w, x, y, at.lanes());
@@ -76,7 +76,7 @@ impl<R: Real> Module<R> for NacAdd {
         dx: Option<&mut [Lane<R>]>,
         dp: &mut [R],
         tape: &mut [Lane<R>],
-        at: Layout,
+        at: BatchLayout,
     ) {
         let (tape, dw) = tape.split_at_mut(nac::tape_len(self.shape));
         let weights = nac::Weights::on(tape, self.shape);
@@ -98,7 +98,7 @@ impl<R: Real> Module<R> for NacAdd {
         operation.is_sum().then(|| nac::gold(self.shape, operation, 1.0)).flatten()
     }
 
-    fn widen(&self) -> Option<Box<dyn Dispatch<f64>>> {
+    fn as_f64(&self) -> Option<Box<dyn Dispatch<f64>>> {
         Some(Box::new(self.clone()))
     }
 }

@@ -3,7 +3,7 @@
 //! y_o = exp(sum_i w_oi ln(|x_i| + 1e-7)) with w = tanh(what) sigmoid(mhat)
 
 use super::{Dispatch, Module, Options, Pass, Shape, Spec, nac};
-use crate::batch::Layout;
+use crate::batch::BatchLayout;
 use crate::lane::{self, LANES, each, linear};
 use crate::penalty;
 use crate::rng::Rng;
@@ -48,18 +48,18 @@ struct Tape<'a, R> {
     dw: &'a mut [R],
     logs: &'a mut [Lane<R>],
     outputs: &'a mut [Lane<R>],
-    slopes: &'a mut [Lane<R>],
+    gradients: &'a mut [Lane<R>],
 }
 
 impl NacMul {
     #[inline(always)]
-    fn tape<'a, R: Real>(&self, tape: &'a mut [Lane<R>], at: Layout) -> Tape<'a, R> {
+    fn tape<'a, R: Real>(&self, tape: &'a mut [Lane<R>], at: BatchLayout) -> Tape<'a, R> {
         let (weights, tape) = tape.split_at_mut(nac::tape_len(self.shape));
         let (dw, tape) = tape.split_at_mut(self.shape.weights().div_ceil(LANES));
         let (logs, tape) = tape.split_at_mut(self.shape.inputs * at.lanes());
-        let (outputs, slopes) = tape.split_at_mut(self.shape.outputs * at.lanes());
+        let (outputs, gradients) = tape.split_at_mut(self.shape.outputs * at.lanes());
         let weights = nac::Weights::on(weights, self.shape);
-        Tape { weights, dw: &mut lane::flat_mut(dw)[..self.shape.weights()], logs, outputs, slopes }
+        Tape { weights, dw: &mut lane::flat_mut(dw)[..self.shape.weights()], logs, outputs, gradients }
     }
 }
 
@@ -76,7 +76,7 @@ impl<R: Real> Module<R> for NacMul {
         2 * self.shape.weights()
     }
 
-    fn tape_len(&self, at: Layout) -> usize {
+    fn tape_len(&self, at: BatchLayout) -> usize {
         let Shape { inputs, outputs } = self.shape;
         nac::tape_len(self.shape) + self.shape.weights().div_ceil(LANES) + (inputs + 2 * outputs) * at.lanes()
     }
@@ -86,7 +86,7 @@ impl<R: Real> Module<R> for NacMul {
     }
 
     #[inline(always)]
-    fn forward(&self, p: &[R], x: &[Lane<R>], y: &mut [Lane<R>], tape: &mut [Lane<R>], at: Layout, _: Pass<'_>) {
+    fn forward(&self, p: &[R], x: &[Lane<R>], y: &mut [Lane<R>], tape: &mut [Lane<R>], at: BatchLayout, _: Pass<'_>) {
         let mut tape = self.tape(tape, at);
         tape.weights.compute(p, R::ONE);
         each::map1(tape.logs, x, |x| (x.abs() + R::of(EPSILON)).ln());
@@ -104,17 +104,17 @@ impl<R: Real> Module<R> for NacMul {
         dx: Option<&mut [Lane<R>]>,
         dp: &mut [R],
         tape: &mut [Lane<R>],
-        at: Layout,
+        at: BatchLayout,
     ) {
         let lanes = at.lanes();
         let tape = self.tape(tape, at);
-        each::map2(tape.slopes, dy, tape.outputs, |dy, y| dy * y);
+        each::map2(tape.gradients, dy, tape.outputs, |dy, y| dy * y);
         tape.dw.fill(R::ZERO);
-        linear::weight_gradient(tape.slopes, tape.logs, tape.dw, lanes);
+        linear::weight_gradient(tape.gradients, tape.logs, tape.dw, lanes);
         tape.weights.backward(tape.dw, dp);
         if let Some(dx) = dx {
             dx.fill(Lane::ZERO);
-            linear::input_gradient(tape.weights.w, tape.slopes, dx, lanes);
+            linear::input_gradient(tape.weights.w, tape.gradients, dx, lanes);
             each::update1(dx, x, |dx, x| dx * (x.sign() / (x.abs() + R::of(EPSILON))));
         }
     }
@@ -127,7 +127,7 @@ impl<R: Real> Module<R> for NacMul {
         (!operation.is_sum()).then(|| nac::gold(self.shape, operation, 1.0)).flatten()
     }
 
-    fn widen(&self) -> Option<Box<dyn Dispatch<f64>>> {
+    fn as_f64(&self) -> Option<Box<dyn Dispatch<f64>>> {
         Some(Box::new(self.clone()))
     }
 }

@@ -7,7 +7,7 @@
 
 use super::nac_mul::EPSILON;
 use super::{Dispatch, Module, Options, Pass, Shape, Spec, nac, xavier};
-use crate::batch::Layout;
+use crate::batch::BatchLayout;
 use crate::lane::{self, LANES, each, linear};
 use crate::penalty;
 use crate::rng::Rng;
@@ -56,7 +56,7 @@ impl Nalu {
     }
 
     #[inline(always)]
-    fn tape<'a, R: Real>(&self, tape: &'a mut [Lane<R>], at: Layout) -> Tape<'a, R> {
+    fn tape<'a, R: Real>(&self, tape: &'a mut [Lane<R>], at: BatchLayout) -> Tape<'a, R> {
         let out = self.shape.outputs * at.lanes();
         let (weights, tape) = tape.split_at_mut(nac::tape_len(self.shape));
         let (dw, tape) = tape.split_at_mut(self.shape.weights().div_ceil(LANES));
@@ -64,9 +64,18 @@ impl Nalu {
         let (by_log, tape) = tape.split_at_mut(self.shape.inputs * at.lanes());
         let (sum, tape) = tape.split_at_mut(out);
         let (product, tape) = tape.split_at_mut(out);
-        let (gate, slopes) = tape.split_at_mut(out);
+        let (gate, gradients) = tape.split_at_mut(out);
         let weights = nac::Weights::on(weights, self.shape);
-        Tape { weights, dw: &mut lane::flat_mut(dw)[..self.shape.weights()], logs, by_log, sum, product, gate, slopes }
+        Tape {
+            weights,
+            dw: &mut lane::flat_mut(dw)[..self.shape.weights()],
+            logs,
+            by_log,
+            sum,
+            product,
+            gate,
+            gradients,
+        }
     }
 }
 
@@ -79,7 +88,7 @@ struct Tape<'a, R> {
     sum: &'a mut [Lane<R>],
     product: &'a mut [Lane<R>],
     gate: &'a mut [Lane<R>],
-    slopes: &'a mut [Lane<R>],
+    gradients: &'a mut [Lane<R>],
 }
 
 impl<R: Real> Module<R> for Nalu {
@@ -95,7 +104,7 @@ impl<R: Real> Module<R> for Nalu {
         3 * self.shape.weights()
     }
 
-    fn tape_len(&self, at: Layout) -> usize {
+    fn tape_len(&self, at: BatchLayout) -> usize {
         let Shape { inputs, outputs } = self.shape;
         nac::tape_len(self.shape) + self.shape.weights().div_ceil(LANES) + (2 * inputs + 4 * outputs) * at.lanes()
     }
@@ -108,7 +117,7 @@ impl<R: Real> Module<R> for Nalu {
     }
 
     #[inline(always)]
-    fn forward(&self, p: &[R], x: &[Lane<R>], y: &mut [Lane<R>], tape: &mut [Lane<R>], at: Layout, _: Pass<'_>) {
+    fn forward(&self, p: &[R], x: &[Lane<R>], y: &mut [Lane<R>], tape: &mut [Lane<R>], at: BatchLayout, _: Pass<'_>) {
         let scale = R::of(self.scale);
         let (hidden, gate) = p.split_at(2 * self.shape.weights());
         let mut tape = self.tape(tape, at);
@@ -131,37 +140,37 @@ impl<R: Real> Module<R> for Nalu {
         mut dx: Option<&mut [Lane<R>]>,
         dp: &mut [R],
         tape: &mut [Lane<R>],
-        at: Layout,
+        at: BatchLayout,
     ) {
         let lanes = at.lanes();
         let hidden = 2 * self.shape.weights();
         let tape = self.tape(tape, at);
-        let slopes = tape.slopes;
+        let gradients = tape.gradients;
         if let Some(dx) = dx.as_deref_mut() {
             dx.fill(Lane::ZERO);
         }
         tape.dw.fill(R::ZERO);
 
-        each::map2(slopes, dy, tape.gate, |dy, g| dy * g);
-        linear::weight_gradient(slopes, x, tape.dw, lanes);
+        each::map2(gradients, dy, tape.gate, |dy, g| dy * g);
+        linear::weight_gradient(gradients, x, tape.dw, lanes);
         if let Some(dx) = dx.as_deref_mut() {
-            linear::input_gradient(tape.weights.w, slopes, dx, lanes);
+            linear::input_gradient(tape.weights.w, gradients, dx, lanes);
         }
 
-        each::map3(slopes, dy, tape.gate, tape.product, |dy, g, m| dy * (R::ONE - g) * m);
-        linear::weight_gradient(slopes, tape.logs, tape.dw, lanes);
+        each::map3(gradients, dy, tape.gate, tape.product, |dy, g, m| dy * (R::ONE - g) * m);
+        linear::weight_gradient(gradients, tape.logs, tape.dw, lanes);
         if let Some(dx) = dx.as_deref_mut() {
             tape.by_log.fill(Lane::ZERO);
-            linear::input_gradient(tape.weights.w, slopes, tape.by_log, lanes);
+            linear::input_gradient(tape.weights.w, gradients, tape.by_log, lanes);
             each::update2(dx, tape.by_log, x, |dx, by_log, x| dx + by_log * (x.sign() / (x.abs() + R::of(EPSILON))));
         }
         tape.weights.backward(tape.dw, &mut dp[..hidden]);
 
-        each::map3(slopes, dy, tape.sum, tape.product, |dy, a, m| dy * (a - m));
-        each::update1(slopes, tape.gate, |slope, g| slope * (g * (R::ONE - g) * R::of(self.scale)));
-        linear::weight_gradient(slopes, x, &mut dp[hidden..], lanes);
+        each::map3(gradients, dy, tape.sum, tape.product, |dy, a, m| dy * (a - m));
+        each::update1(gradients, tape.gate, |gradient, g| gradient * (g * (R::ONE - g) * R::of(self.scale)));
+        linear::weight_gradient(gradients, x, &mut dp[hidden..], lanes);
         if let Some(dx) = dx {
-            linear::input_gradient(&p[hidden..], slopes, dx, lanes);
+            linear::input_gradient(&p[hidden..], gradients, dx, lanes);
         }
     }
 
@@ -176,7 +185,7 @@ impl<R: Real> Module<R> for Nalu {
         Some(p)
     }
 
-    fn widen(&self) -> Option<Box<dyn Dispatch<f64>>> {
+    fn as_f64(&self) -> Option<Box<dyn Dispatch<f64>>> {
         Some(Box::new(self.clone()))
     }
 }

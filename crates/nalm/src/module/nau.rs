@@ -3,7 +3,7 @@
 //! y_o = sum_i w_oi x_i
 
 use super::{Dispatch, Module, Options, Pass, Shape, Spec, leading, xavier};
-use crate::batch::Layout;
+use crate::batch::BatchLayout;
 use crate::lane::linear;
 use crate::penalty;
 use crate::recipe::Recipe;
@@ -59,7 +59,7 @@ impl<R: Real> Module<R> for Nau {
     }
 
     #[inline(always)]
-    fn forward(&self, p: &[R], x: &[Lane<R>], y: &mut [Lane<R>], _: &mut [Lane<R>], at: Layout, _: Pass<'_>) {
+    fn forward(&self, p: &[R], x: &[Lane<R>], y: &mut [Lane<R>], _: &mut [Lane<R>], at: BatchLayout, _: Pass<'_>) {
         linear::forward(p, x, y, at.lanes());
     }
 
@@ -72,7 +72,7 @@ impl<R: Real> Module<R> for Nau {
         dx: Option<&mut [Lane<R>]>,
         dp: &mut [R],
         _: &mut [Lane<R>],
-        at: Layout,
+        at: BatchLayout,
     ) {
         linear::weight_gradient(dy, x, dp, at.lanes());
         if let Some(dx) = dx {
@@ -102,7 +102,7 @@ impl<R: Real> Module<R> for Nau {
         (operation.is_sum() && self.shape.inputs >= 2).then(|| leading(self.shape, operation, R::ZERO))
     }
 
-    fn widen(&self) -> Option<Box<dyn Dispatch<f64>>> {
+    fn as_f64(&self) -> Option<Box<dyn Dispatch<f64>>> {
         Some(Box::new(self.clone()))
     }
 }

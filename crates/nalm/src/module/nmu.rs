@@ -4,7 +4,7 @@
 //! y_o = prod_i (x_i w_oi + 1 - w_oi), with every weight in [0, 1].
 
 use super::{Dispatch, Module, Options, Pass, Shape, Spec, start_box};
-use crate::batch::Layout;
+use crate::batch::BatchLayout;
 use crate::lane::add_sums;
 use crate::penalty;
 use crate::recipe::Recipe;
@@ -63,7 +63,7 @@ impl<R: Real> Module<R> for Nmu {
         self.shape.weights()
     }
 
-    fn tape_len(&self, _: Layout) -> usize {
+    fn tape_len(&self, _: BatchLayout) -> usize {
         2 * self.shape.inputs
     }
 
@@ -73,7 +73,7 @@ impl<R: Real> Module<R> for Nmu {
     }
 
     #[inline(always)]
-    fn forward(&self, p: &[R], x: &[Lane<R>], y: &mut [Lane<R>], _: &mut [Lane<R>], at: Layout, _: Pass<'_>) {
+    fn forward(&self, p: &[R], x: &[Lane<R>], y: &mut [Lane<R>], _: &mut [Lane<R>], at: BatchLayout, _: Pass<'_>) {
         forward(self.shape, p, x, y, at);
     }
 
@@ -86,7 +86,7 @@ impl<R: Real> Module<R> for Nmu {
         dx: Option<&mut [Lane<R>]>,
         dp: &mut [R],
         tape: &mut [Lane<R>],
-        at: Layout,
+        at: BatchLayout,
     ) {
         backward(self.shape, p, x, dy, dx, dp, tape, at);
     }
@@ -112,7 +112,7 @@ impl<R: Real> Module<R> for Nmu {
         gold(self.shape, operation)
     }
 
-    fn widen(&self) -> Option<Box<dyn Dispatch<f64>>> {
+    fn as_f64(&self) -> Option<Box<dyn Dispatch<f64>>> {
         Some(Box::new(self.clone()))
     }
 }
@@ -130,7 +130,7 @@ pub(super) fn factor<R: Real>(x: Lane<R>, w: R) -> Lane<R> {
 }
 
 #[inline(always)]
-pub(super) fn forward<R: Real>(shape: Shape, p: &[R], x: &[Lane<R>], y: &mut [Lane<R>], at: Layout) {
+pub(super) fn forward<R: Real>(shape: Shape, p: &[R], x: &[Lane<R>], y: &mut [Lane<R>], at: BatchLayout) {
     let lanes = at.lanes();
     for (w, y) in p.chunks_exact(shape.inputs).zip(y.chunks_exact_mut(lanes)) {
         for (c, y) in y.iter_mut().enumerate() {
@@ -153,7 +153,7 @@ pub(super) fn backward<R: Real>(
     mut dx: Option<&mut [Lane<R>]>,
     dp: &mut [R],
     tape: &mut [Lane<R>],
-    at: Layout,
+    at: BatchLayout,
 ) {
     let (lanes, inputs) = (at.lanes(), shape.inputs);
     let (before, sums) = tape[..2 * inputs].split_at_mut(inputs);
@@ -199,10 +199,10 @@ fn backward_output<R: Real>(
         let mut after = dy[c];
         for i in (0..inputs).rev() {
             let x = x[i * lanes + c];
-            let slope = before[i] * after;
-            sums[i] += slope * (x - R::ONE);
+            let gradient = before[i] * after;
+            sums[i] += gradient * (x - R::ONE);
             if let Some(dx) = dx.as_deref_mut() {
-                dx[i * lanes + c] += slope * w[i];
+                dx[i * lanes + c] += gradient * w[i];
             }
             after = after * factor(x, w[i]);
         }

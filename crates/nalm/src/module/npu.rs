@@ -6,7 +6,7 @@
 //! Without the imaginary weights it is the RealNPU.
 
 use super::{Dispatch, Module, Options, Pass, Shape, Spec, xavier};
-use crate::batch::Layout;
+use crate::batch::BatchLayout;
 use crate::lane::{self, LANES, each, linear};
 use crate::penalty::{self, Penalty, Schedule};
 use crate::recipe::Recipe;
@@ -57,7 +57,7 @@ impl Npu {
     }
 
     #[inline(always)]
-    fn tape<'a, R: Real>(&self, tape: &'a mut [Lane<R>], at: Layout) -> Tape<'a, R> {
+    fn tape<'a, R: Real>(&self, tape: &'a mut [Lane<R>], at: BatchLayout) -> Tape<'a, R> {
         let (inputs, outputs) = (self.shape.inputs * at.lanes(), self.shape.outputs * at.lanes());
         let (radius, tape) = tape.split_at_mut(inputs);
         let (log, tape) = tape.split_at_mut(inputs);
@@ -99,7 +99,7 @@ impl<R: Real> Module<R> for Npu {
         self.gates() + self.shape.inputs
     }
 
-    fn tape_len(&self, at: Layout) -> usize {
+    fn tape_len(&self, at: BatchLayout) -> usize {
         (5 * self.shape.inputs + 3 * self.shape.outputs) * at.lanes() + self.shape.weights().div_ceil(LANES)
     }
 
@@ -112,7 +112,7 @@ impl<R: Real> Module<R> for Npu {
     }
 
     #[inline(always)]
-    fn forward(&self, p: &[R], x: &[Lane<R>], y: &mut [Lane<R>], tape: &mut [Lane<R>], at: Layout, _: Pass<'_>) {
+    fn forward(&self, p: &[R], x: &[Lane<R>], y: &mut [Lane<R>], tape: &mut [Lane<R>], at: BatchLayout, _: Pass<'_>) {
         let (lanes, n) = (at.lanes(), self.shape.weights());
         let tape = self.tape(tape, at);
         let pi = R::of(std::f64::consts::PI);
@@ -151,7 +151,7 @@ impl<R: Real> Module<R> for Npu {
         dx: Option<&mut [Lane<R>]>,
         dp: &mut [R],
         tape: &mut [Lane<R>],
-        at: Layout,
+        at: BatchLayout,
     ) {
         let (lanes, n) = (at.lanes(), self.shape.weights());
         let tape = self.tape(tape, at);
@@ -226,7 +226,7 @@ impl<R: Real> Module<R> for Npu {
         Some(p)
     }
 
-    fn widen(&self) -> Option<Box<dyn Dispatch<f64>>> {
+    fn as_f64(&self) -> Option<Box<dyn Dispatch<f64>>> {
         Some(Box::new(self.clone()))
     }
 }

@@ -7,7 +7,7 @@
 //! and 1 where they are. Noise and denominator are taken from the lists in [`crate::noise`] and [`crate::denoiser`].
 
 use super::{Dispatch, Module, Options, Pass, Shape, Spec, nmu, start_box};
-use crate::batch::Layout;
+use crate::batch::BatchLayout;
 use crate::lane::{add_sums, each};
 use crate::noise::softplus;
 use crate::penalty;
@@ -71,15 +71,15 @@ impl Snmu {
     }
 
     #[inline(always)]
-    fn tape<'a, R: Real>(&self, tape: &'a mut [Lane<R>], at: Layout) -> Tape<'a, R> {
+    fn tape<'a, R: Real>(&self, tape: &'a mut [Lane<R>], at: BatchLayout) -> Tape<'a, R> {
         let (inputs, tensor) = (self.shape.inputs, self.shape.inputs * at.lanes());
         let (noise, tape) = tape.split_at_mut(tensor);
         let (base, tape) = tape.split_at_mut(if self.has_base() { tensor } else { 0 });
         let (before, tape) = tape.split_at_mut(inputs);
         let (under, tape) = tape.split_at_mut(inputs);
         let (sums, tape) = tape.split_at_mut(inputs);
-        let (memory, calm) = tape.split_at_mut(1);
-        Tape { noise, base, before, under, sums, memory: &mut memory[0], calm: &mut calm[0] }
+        let (memory, noiseless) = tape.split_at_mut(1);
+        Tape { noise, base, before, under, sums, memory: &mut memory[0], noiseless: &mut noiseless[0] }
     }
 
     /// Whether the noise needs a second tensor.
@@ -100,7 +100,7 @@ struct Tape<'a, R> {
     sums: &'a mut [Lane<R>],
     memory: &'a mut Lane<R>,
     /// 1 after a forward pass without noise, else 0.
-    calm: &'a mut Lane<R>,
+    noiseless: &'a mut Lane<R>,
 }
 
 impl<R: Real> Module<R> for Snmu {
@@ -116,7 +116,7 @@ impl<R: Real> Module<R> for Snmu {
         self.shape.weights() + usize::from(self.noise.is_learnable())
     }
 
-    fn tape_len(&self, at: Layout) -> usize {
+    fn tape_len(&self, at: BatchLayout) -> usize {
         let tensors = if self.has_base() { 2 } else { 1 };
         self.shape.inputs * (tensors * at.lanes() + 3) + 2
     }
@@ -129,14 +129,22 @@ impl<R: Real> Module<R> for Snmu {
     }
 
     #[inline(always)]
-    fn forward(&self, p: &[R], x: &[Lane<R>], y: &mut [Lane<R>], tape: &mut [Lane<R>], at: Layout, pass: Pass<'_>) {
+    fn forward(
+        &self,
+        p: &[R],
+        x: &[Lane<R>],
+        y: &mut [Lane<R>],
+        tape: &mut [Lane<R>],
+        at: BatchLayout,
+        pass: Pass<'_>,
+    ) {
         let (lanes, inputs) = (at.lanes(), self.shape.inputs);
         let (w, rho) = p.split_at(self.shape.weights());
         let tape = self.tape(tape, at);
         match pass {
             Pass::Eval => return nmu::forward(self.shape, w, x, y, at),
-            Pass::Calm => {
-                *tape.calm = Lane::splat(R::ONE);
+            Pass::Noiseless => {
+                *tape.noiseless = Lane::splat(R::ONE);
                 return nmu::forward(self.shape, w, x, y, at);
             }
             Pass::Replay => {}
@@ -145,7 +153,7 @@ impl<R: Real> Module<R> for Snmu {
             }
             Pass::Train(rng) => self.noise.draw(rng, x, tape.noise, tape.base, tape.memory, at),
         }
-        *tape.calm = Lane::ZERO;
+        *tape.noiseless = Lane::ZERO;
         if let [rho] = *rho {
             let width = softplus(rho);
             each::map1(tape.noise, tape.base, |u| u * width + R::ONE);
@@ -175,14 +183,14 @@ impl<R: Real> Module<R> for Snmu {
         mut dx: Option<&mut [Lane<R>]>,
         dp: &mut [R],
         tape: &mut [Lane<R>],
-        at: Layout,
+        at: BatchLayout,
     ) {
         let (lanes, inputs) = (at.lanes(), self.shape.inputs);
         let (w, rho) = p.split_at(self.shape.weights());
         let (dw, drho) = dp.split_at_mut(self.shape.weights());
         let scratch = tape.len() - 3 * inputs - 2;
-        let Tape { calm, .. } = self.tape(tape, at);
-        if calm[0] > R::ZERO {
+        let Tape { noiseless, .. } = self.tape(tape, at);
+        if noiseless[0] > R::ZERO {
             return nmu::backward(self.shape, w, x, dy, dx, dw, &mut tape[scratch..], at);
         }
         let tape = self.tape(tape, at);
@@ -225,7 +233,7 @@ impl<R: Real> Module<R> for Snmu {
         penalty::sparsity(&p[..self.shape.weights()], false, strength, dp)
     }
 
-    fn noise_on<'a>(&self, tape: &'a [Lane<R>], at: Layout) -> Option<&'a [Lane<R>]> {
+    fn noise_on<'a>(&self, tape: &'a [Lane<R>], at: BatchLayout) -> Option<&'a [Lane<R>]> {
         tape.get(..self.shape.inputs * at.lanes())
     }
 
@@ -243,7 +251,7 @@ impl<R: Real> Module<R> for Snmu {
         Some(p)
     }
 
-    fn widen(&self) -> Option<Box<dyn Dispatch<f64>>> {
+    fn as_f64(&self) -> Option<Box<dyn Dispatch<f64>>> {
         Some(Box::new(self.clone()))
     }
 }
@@ -281,25 +289,25 @@ fn backward_output<R: Real>(
         for i in (0..inputs).rev() {
             let k = i * lanes + c;
             let (x, n) = (x[k], noise[k]);
-            let slope = before[i] * after;
+            let gradient = before[i] * after;
             let noisy = x * n;
             if denoiser == Denoiser::Paper {
                 // 1 / (n w + 1 - w), by multiplying with the other factors of the denominator.
                 let own = under_before[i] * under_after;
-                let common = slope * own * (x - R::ONE);
+                let common = gradient * own * (x - R::ONE);
                 sums[i] += common * n;
                 if let Some(base) = base {
                     by_width += common * (w[i] * (R::ONE - w[i])) * base[k];
                 }
                 under_after = under_after * denoiser.factor(n, w[i]);
             } else {
-                sums[i] += slope * (noisy - R::ONE) - total * denoiser.log_slope_by_weight(n, w[i]);
+                sums[i] += gradient * (noisy - R::ONE) - total * denoiser.log_gradient_by_weight(n, w[i]);
                 if let Some(base) = base {
-                    by_width += (slope * x * w[i] - total * denoiser.log_slope_by_noise(n, w[i])) * base[k];
+                    by_width += (gradient * x * w[i] - total * denoiser.log_gradient_by_noise(n, w[i])) * base[k];
                 }
             }
             if let Some(dx) = dx.as_deref_mut() {
-                dx[k] += slope * n * w[i];
+                dx[k] += gradient * n * w[i];
             }
             after = after * nmu::factor(noisy, w[i]);
         }

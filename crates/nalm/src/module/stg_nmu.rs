@@ -5,7 +5,7 @@
 //! the NMU. The penalty is the expected number of open gates, sum Phi(mu / sigma).
 
 use super::{Dispatch, Module, Options, Pass, Shape, Spec, nmu};
-use crate::batch::Layout;
+use crate::batch::BatchLayout;
 use crate::lane::{self, LANES};
 use crate::penalty::{self, Penalty, Schedule};
 use crate::recipe::Recipe;
@@ -78,7 +78,7 @@ impl<R: Real> Module<R> for StgNmu {
         self.shape.weights()
     }
 
-    fn tape_len(&self, _: Layout) -> usize {
+    fn tape_len(&self, _: BatchLayout) -> usize {
         3 * self.shape.weights().div_ceil(LANES) + 2 * self.shape.inputs
     }
 
@@ -87,14 +87,22 @@ impl<R: Real> Module<R> for StgNmu {
     }
 
     #[inline(always)]
-    fn forward(&self, p: &[R], x: &[Lane<R>], y: &mut [Lane<R>], tape: &mut [Lane<R>], at: Layout, pass: Pass<'_>) {
+    fn forward(
+        &self,
+        p: &[R],
+        x: &[Lane<R>],
+        y: &mut [Lane<R>],
+        tape: &mut [Lane<R>],
+        at: BatchLayout,
+        pass: Pass<'_>,
+    ) {
         let (gates, _) = self.tape(tape);
         let loud = match pass {
             Pass::Train(rng) => {
-                rng.fill_normal(gates.noise, at.path);
+                rng.fill_normal(gates.noise, at.instructions);
                 R::of(self.sigma)
             }
-            Pass::Calm => {
+            Pass::Noiseless => {
                 gates.noise.fill(R::ZERO);
                 R::ZERO
             }
@@ -116,7 +124,7 @@ impl<R: Real> Module<R> for StgNmu {
         dx: Option<&mut [Lane<R>]>,
         dp: &mut [R],
         tape: &mut [Lane<R>],
-        at: Layout,
+        at: BatchLayout,
     ) {
         let (gates, rest) = self.tape(tape);
         gates.dw.fill(R::ZERO);
@@ -153,7 +161,7 @@ impl<R: Real> Module<R> for StgNmu {
         nmu::gold(self.shape, operation)
     }
 
-    fn widen(&self) -> Option<Box<dyn Dispatch<f64>>> {
+    fn as_f64(&self) -> Option<Box<dyn Dispatch<f64>>> {
         Some(Box::new(self.clone()))
     }
 }

@@ -11,7 +11,7 @@ pub use fast::Fast;
 pub use mt19937::Mt19937;
 pub use torch::Torch;
 
-use crate::batch::Layout;
+use crate::batch::BatchLayout;
 use crate::lane::{self, Kernel, LANES, Lane};
 use crate::{Error, Real};
 use std::fmt::{self, Display};
@@ -162,7 +162,7 @@ impl Rng {
 
     /// Uniform numbers on [low, high) for every feature of every row. Reference streams draw row by row.
     #[inline(always)]
-    pub fn fill_uniform<R: Real>(&mut self, low: R, high: R, out: &mut [Lane<R>], at: Layout) {
+    pub fn fill_uniform<R: Real>(&mut self, low: R, high: R, out: &mut [Lane<R>], at: BatchLayout) {
         match self {
             Rng::Fast(fast) => {
                 // A little narrower than the interval, so that rounding does not turn a number below 1 into 1.
@@ -175,9 +175,9 @@ impl Rng {
     }
 
     /// Standard normal numbers, for one value per parameter. Not part of any published stream.
-    pub fn fill_normal<R: Real>(&mut self, out: &mut [R], path: lane::Path) {
+    pub fn fill_normal<R: Real>(&mut self, out: &mut [R], instructions: lane::InstructionSet) {
         match self {
-            Rng::Fast(fast) => lane::run(path, Normals { fast, out }),
+            Rng::Fast(fast) => lane::run(instructions, Normals { fast, out }),
             Rng::Torch(torch) => out.iter_mut().for_each(|z| *z = R::of(torch.normal())),
         }
     }
@@ -219,7 +219,7 @@ mod tests {
     fn normals_have_the_moments_of_normals() {
         for mut rng in [Rng::fast("normals", Purpose::Noise), Rng::torch(5)] {
             let mut z = vec![0f64; 200_000];
-            rng.fill_normal(&mut z, lane::Path::best());
+            rng.fill_normal(&mut z, lane::InstructionSet::best());
             let n = z.len() as f64;
             let moment = |k: i32| z.iter().map(|v| v.powi(k)).sum::<f64>() / n;
             assert!(moment(1).abs() < 5.0 / n.sqrt());

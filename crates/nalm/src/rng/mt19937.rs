@@ -1,6 +1,6 @@
 //! MT19937 (Matsumoto and Nishimura 1998), the generator behind the published experiments.
 
-use crate::lane::{self, Kernel, Path};
+use crate::lane::{self, InstructionSet, Kernel};
 
 const N: usize = 624;
 const M: usize = 397;
@@ -13,7 +13,7 @@ pub struct Mt19937 {
     /// The tempered words of the current block.
     words: [u32; N],
     next: usize,
-    path: Path,
+    instructions: InstructionSet,
 }
 
 impl Mt19937 {
@@ -24,7 +24,7 @@ impl Mt19937 {
             let previous = state[k - 1];
             state[k] = (previous ^ (previous >> 30)).wrapping_mul(1_812_433_253).wrapping_add(k as u32);
         }
-        Self { state, words: [0; N], next: N, path: Path::best() }
+        Self { state, words: [0; N], next: N, instructions: InstructionSet::best() }
     }
 
     /// The next 32 bits.
@@ -55,7 +55,7 @@ impl Mt19937 {
                 continue;
             }
             let (done, rest) = out.split_at_mut(pairs);
-            lane::run(self.path, Convert { words: &self.words[self.next..], low, width, out: done });
+            lane::run(self.instructions, Convert { words: &self.words[self.next..], low, width, out: done });
             self.next += 2 * pairs;
             out = rest;
         }
@@ -94,7 +94,7 @@ impl Mt19937 {
 
     #[inline(never)]
     fn refill(&mut self) {
-        lane::run(self.path, Twist { state: &mut self.state, words: &mut self.words });
+        lane::run(self.instructions, Twist { state: &mut self.state, words: &mut self.words });
         self.next = 0;
     }
 }

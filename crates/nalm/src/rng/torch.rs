@@ -1,7 +1,7 @@
 //! PyTorch's CPU generator as of version 1.5: how it turns Mersenne-twister words into floats.
 
 use super::Mt19937;
-use crate::batch::Layout;
+use crate::batch::BatchLayout;
 use crate::lane::{self, LANES};
 use crate::{Lane, Real};
 
@@ -45,7 +45,7 @@ impl Torch {
 
     /// Fills a `[rows, features]` tensor row by row.
     #[inline(never)]
-    pub(crate) fn fill_uniform<R: Real>(&mut self, low: R, high: R, out: &mut [Lane<R>], at: Layout) {
+    pub(crate) fn fill_uniform<R: Real>(&mut self, low: R, high: R, out: &mut [Lane<R>], at: BatchLayout) {
         let (lanes, flat) = (at.lanes(), lane::flat_mut(out));
         let features = flat.len() / (lanes * LANES);
         let (mut row, mut start) = (0, 0);

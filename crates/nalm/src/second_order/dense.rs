@@ -4,7 +4,7 @@
 //! factorising them are one and the same operation, M ± Pᵀ P for a few rows P, so there is one kernel. Like everything over lanes
 //! it gives the same bits on every instruction set, which a library that fuses or blocks by the machine cannot.
 
-use crate::lane::{self, Kernel, LANES, Lane, Path};
+use crate::lane::{self, InstructionSet, Kernel, LANES, Lane};
 
 /// Rows of a panel of the factorisation.
 pub(super) const PANEL: usize = LANES;
@@ -49,22 +49,22 @@ impl Symmetric {
     }
 
     /// Adds Pᵀ P, where `rows` are the rows of P, each as long as one of the matrix.
-    pub(super) fn add_squares(&mut self, rows: &[Lane<f64>], path: Path) {
-        lane::run(path, RankUpdate { rows, from: 0, sign: 1.0, lanes: self.lanes, cells: &mut self.cells });
+    pub(super) fn add_squares(&mut self, rows: &[Lane<f64>], instructions: InstructionSet) {
+        lane::run(instructions, RankUpdate { rows, from: 0, sign: 1.0, lanes: self.lanes, cells: &mut self.cells });
     }
 
     /// Cholesky's factor U with Uᵀ U = M, in place of M. False, with the contents spoilt, if M is not safely positive definite.
-    pub(super) fn factorise(&mut self, path: Path) -> bool {
+    pub(super) fn factorise(&mut self, instructions: InstructionSet) -> bool {
         let Self { size, lanes, ref mut cells } = *self;
         for first in (0..size).step_by(PANEL) {
             let end = (first + PANEL).min(size);
             let (done, below) = cells.split_at_mut((first + PANEL) * lanes);
             let panel = &mut done[first * lanes..];
-            if !lane::run(path, Panel { first, end, lanes, rows: panel }) {
+            if !lane::run(instructions, Panel { first, end, lanes, rows: panel }) {
                 return false;
             }
             let rows = &panel[..(end - first) * lanes];
-            lane::run(path, RankUpdate { rows, from: first / LANES + 1, sign: -1.0, lanes, cells: below });
+            lane::run(instructions, RankUpdate { rows, from: first / LANES + 1, sign: -1.0, lanes, cells: below });
         }
         true
     }
@@ -179,11 +179,11 @@ mod tests {
         for size in [1, 5, 16, 37] {
             let rows = rows(41, size);
             let lanes = size.div_ceil(LANES);
-            let matrices: Vec<Symmetric> = Path::available()
+            let matrices: Vec<Symmetric> = InstructionSet::available()
                 .into_iter()
-                .map(|path| {
+                .map(|instructions| {
                     let mut m = Symmetric::zeros(size);
-                    m.add_squares(&rows, path);
+                    m.add_squares(&rows, instructions);
                     m
                 })
                 .collect();
@@ -203,14 +203,14 @@ mod tests {
         for size in [1, 3, 16, 17, 64, 75] {
             let rows = rows(size + 20, size);
             let mut matrix = Symmetric::zeros(size);
-            matrix.add_squares(&rows, Path::PORTABLE);
+            matrix.add_squares(&rows, InstructionSet::PORTABLE);
             let want: Vec<f64> = (0..size).map(|k| (k as f64 * 0.7).sin()).collect();
             let full = |i: usize, j: usize| matrix.at(i.min(j), i.max(j));
             let b: Vec<f64> = (0..size).map(|i| (0..size).map(|j| full(i, j) * want[j]).sum()).collect();
             let mut solutions = Vec::new();
-            for path in Path::available() {
+            for instructions in InstructionSet::available() {
                 let mut factor = matrix.clone();
-                assert!(factor.factorise(path));
+                assert!(factor.factorise(instructions));
                 let mut x = b.clone();
                 factor.solve(&mut x);
                 let worst = x.iter().zip(&want).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
@@ -228,7 +228,7 @@ mod tests {
             for i in 0..20 {
                 m.add_to_diagonal(i, if i == 18 { bad } else { 2.0 });
             }
-            assert!(!m.factorise(Path::best()), "{bad}");
+            assert!(!m.factorise(InstructionSet::best()), "{bad}");
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::discretise::discretise;
 use super::levenberg_marquardt::{LevenbergMarquardt, Step, check_size, mean_square, unit};
 use super::schedule::{Adam, Lm, Phase, TrainingSchedule};
-use crate::batch::{Batch, Layout};
+use crate::batch::{Batch, BatchLayout};
 use crate::metric::{Outcome, Status};
 use crate::module::Pass;
 use crate::network::Workspace;
@@ -61,7 +61,7 @@ pub(crate) fn run<R: Real>(
             Phase::Lm(_) => base.clone(),
         })
         .collect();
-    let wide = network.widen()?;
+    let wide = network.as_f64()?;
     let mut run = Run::new(network, task, seed, &base)?;
     // Fits log more often than steps of their number would.
     let logs = |phase: &Phase| match phase {
@@ -159,7 +159,7 @@ impl<R: Real> Way<'_, R> {
     fn lm<S: Real>(&mut self, network: &Network<S>, phase: &Lm, goal: f64) -> Result<ControlFlow<Status>, Error> {
         let shape = network.shape();
         let params = network.param_len();
-        let at = Layout::on(self.held.batch.at.path, phase.samples_of(params))?;
+        let at = BatchLayout::on(self.held.batch.at.instructions, phase.samples_of(params))?;
         let mut drawn = Batch::zeros(shape.inputs, shape.outputs, at);
         self.run.samples.train(&mut drawn);
         let start = self.run.params.iter().map(|&p| S::of(p.to_f64())).collect();
@@ -221,7 +221,7 @@ struct HeldOut {
 
 impl HeldOut {
     fn new<R: Real>(wide: &Network<f64>, samples: &mut dyn Samples<R>, config: &Config) -> Result<Self, Error> {
-        let (shape, at) = (wide.shape(), Layout::on(config.path, HELD_OUT)?);
+        let (shape, at) = (wide.shape(), BatchLayout::on(config.instructions, HELD_OUT)?);
         let mut drawn = Batch::zeros(shape.inputs, shape.outputs, at);
         samples.validation(&mut drawn);
         let batch = convert(&drawn);

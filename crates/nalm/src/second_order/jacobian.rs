@@ -1,6 +1,6 @@
 //! Derivatives of every output of every sample, one sample at a time, from the modules' own backward pass.
 
-use crate::batch::{Batch, Layout};
+use crate::batch::{Batch, BatchLayout};
 use crate::lane::{LANES, Lane};
 use crate::module::Pass;
 use crate::network::{Network, Workspace};
@@ -8,7 +8,7 @@ use crate::{Error, Real};
 
 /// The Jacobian of a network's outputs in blocks of sixteen samples.
 ///
-/// Without noise, every listed module works on each row by itself. So a slope of 1 at one output of one row and 0 elsewhere, sent
+/// Without noise, every listed module works on each row by itself. So a gradient of 1 at one output of one row and 0 elsewhere, sent
 /// back through the stack, is that output's gradient. The forward pass serves all rows of its block.
 #[derive(Debug)]
 pub struct Jacobian<R: Real> {
@@ -21,8 +21,8 @@ pub struct Jacobian<R: Real> {
 
 impl<R: Real> Jacobian<R> {
     /// Memory for one block of a network's samples.
-    pub fn new(network: &Network<R>, at: Layout) -> Result<Self, Error> {
-        let block = Layout::on(at.path, LANES)?;
+    pub fn new(network: &Network<R>, at: BatchLayout) -> Result<Self, Error> {
+        let block = BatchLayout::on(at.instructions, LANES)?;
         Ok(Self {
             work: network.workspace(block),
             left: network.workspace(block),
@@ -61,13 +61,13 @@ impl<R: Real> Jacobian<R> {
         for (x, feature) in self.x.iter_mut().zip(batch.x.chunks_exact(lanes)) {
             *x = feature[block];
         }
-        network.forward(params, &self.x, &mut self.work, Pass::Calm);
+        network.forward(params, &self.x, &mut self.work, Pass::Noiseless);
         self.left.copy_tapes(&self.work);
         for row in 0..batch.at.rows_in(block) {
             for (output, t) in batch.t.chunks_exact(lanes).enumerate() {
                 let residual = self.work.output()[output][row].to_f64() - t[block][row].to_f64();
-                self.work.output_slope().fill(Lane::ZERO);
-                self.work.output_slope()[output][row] = R::ONE;
+                self.work.output_gradient().fill(Lane::ZERO);
+                self.work.output_gradient()[output][row] = R::ONE;
                 self.row.fill(R::ZERO);
                 self.work.copy_tapes(&self.left);
                 network.backward(params, &self.x, &mut self.work, None, &mut self.row);

@@ -73,14 +73,14 @@ pub struct LevenbergMarquardt<'a, R: Real> {
     rows: Vec<Lane<f64>>,
     gram: Symmetric,
     factor: Symmetric,
-    slope: Vec<f64>,
+    gradient: Vec<f64>,
     step: Vec<f64>,
     work: Workspace<R>,
     damping: f64,
     /// The sum of squares of the residuals, and with the pull.
     squares: f64,
     cost: f64,
-    /// Whether `gram` and `slope` belong to `params`.
+    /// Whether `gram` and `gradient` belong to `params`.
     fresh: bool,
     /// The mean square of the targets.
     scale: f64,
@@ -102,7 +102,7 @@ impl<'a, R: Real> LevenbergMarquardt<'a, R> {
             rows: vec![Lane::ZERO; blocks * PANEL * gram.lanes() * network.shape().outputs],
             factor: gram.clone(),
             gram,
-            slope: vec![0.0; n],
+            gradient: vec![0.0; n],
             step: vec![0.0; n],
             work: network.workspace(batch.at),
             trial: params.clone(),
@@ -151,15 +151,15 @@ impl<'a, R: Real> LevenbergMarquardt<'a, R> {
             self.linearise();
             self.fresh = true;
         }
-        let n = self.slope.len();
+        let n = self.gradient.len();
         let largest = (0..n).map(|i| self.gram.at(i, i)).fold(0.0, f64::max);
         self.factor.copy_from(&self.gram);
         for i in 0..n {
             let own = self.gram.at(i, i).max(FLOOR * largest);
             self.factor.add_to_diagonal(i, self.damping * own);
         }
-        if self.factor.factorise(self.batch.at.path) {
-            self.step.copy_from_slice(&self.slope);
+        if self.factor.factorise(self.batch.at.instructions) {
+            self.step.copy_from_slice(&self.gradient);
             self.factor.solve(&mut self.step);
             for ((trial, &p), &step) in self.trial.iter_mut().zip(&self.params).zip(&self.step) {
                 *trial = R::of(p.to_f64() - step);
@@ -183,31 +183,31 @@ impl<'a, R: Real> LevenbergMarquardt<'a, R> {
 
     /// The normal equations at `params`.
     fn linearise(&mut self) {
-        let Self { network, batch, params, jacobian, rows, gram, slope, .. } = self;
+        let Self { network, batch, params, jacobian, rows, gram, gradient, .. } = self;
         let lanes = gram.lanes();
         gram.clear();
-        slope.fill(0.0);
+        gradient.fill(0.0);
         let most = rows.len() / lanes;
         let each_block = PANEL * network.shape().outputs;
         let mut filled = 0;
         for block in 0..batch.at.lanes() {
-            jacobian.block(network, params, batch, block, &mut |residual, gradient| {
+            jacobian.block(network, params, batch, block, &mut |residual, of_row| {
                 let row = lane::flat_mut(&mut rows[filled * lanes..][..lanes]);
-                for ((row, slope), g) in row.iter_mut().zip(slope.iter_mut()).zip(gradient) {
+                for ((row, sum), g) in row.iter_mut().zip(gradient.iter_mut()).zip(of_row) {
                     *row = g.to_f64();
-                    *slope += residual * *row;
+                    *sum += residual * *row;
                 }
                 filled += 1;
             });
             if filled + each_block > most || block + 1 == batch.at.lanes() {
-                gram.add_squares(&rows[..filled * lanes], batch.at.path);
+                gram.add_squares(&rows[..filled * lanes], batch.at.instructions);
                 filled = 0;
             }
         }
         for &k in &self.pulled {
             let w = params[k].to_f64();
             gram.add_to_diagonal(k, self.weight);
-            slope[k] += self.weight * (w - super::discretise::nearest(w, 0.0));
+            gradient[k] += self.weight * (w - super::discretise::nearest(w, 0.0));
         }
     }
 

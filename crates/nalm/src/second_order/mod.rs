@@ -6,10 +6,10 @@
 //!
 //! ```
 //! use nalm::second_order::{TrainingSchedule, follow};
-//! use nalm::{Arithmetic, Config, Error, Nau, Network, Operation, Range, Snmu};
+//! use nalm::{Arithmetic, Config, Error, Nau, Network, Operation, Uniform, Snmu};
 //!
 //! let network = Network::<f32>::new(vec![Box::new(Nau::new(20, 2)?), Box::new(Snmu::new(2, 1)?)])?;
-//! let (inside, outside) = ("U[1.1,1.2)".parse::<Range>()?, "U[1.2,6)".parse::<Range>()?);
+//! let (inside, outside) = ("U[1.1,1.2)".parse::<Uniform>()?, "U[1.2,6)".parse::<Uniform>()?);
 //! let task = Arithmetic::new(Operation::Mul, 20, 0.25, 0.5, inside, outside)?;
 //! let outcome = follow(&network, &task, 0, &Config::published(&network), &TrainingSchedule::default(), &mut ())?;
 //! assert!(outcome.solved());

@@ -4,7 +4,7 @@ use super::{Samples, Task, Thresholds};
 use crate::batch::Batch;
 use crate::rng::{Fast, Purpose, Stream};
 use crate::sampler::Sampler;
-use crate::{Distribution, Error, Lane, Range, Real, Shape};
+use crate::{Distribution, Error, Lane, Real, Shape, Uniform};
 use std::ops;
 use std::sync::Arc;
 
@@ -15,12 +15,12 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Augmented<R: Real> {
     task: Arc<dyn Task<R>>,
-    noise: Range,
+    noise: Uniform,
 }
 
 impl<R: Real> Augmented<R> {
     /// Augments a task that multiplies two of its inputs, or two sums of them.
-    pub fn new(task: Arc<dyn Task<R>>, noise: Range) -> Result<Self, Error> {
+    pub fn new(task: Arc<dyn Task<R>>, noise: Uniform) -> Result<Self, Error> {
         let low = noise.intervals()[0].low();
         Error::check(low > 0.0, "lower end of the augmenting noise", low, "positive")?;
         if task.open(Stream::Fast, 0)?.product().is_none() {

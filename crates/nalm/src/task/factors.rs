@@ -202,7 +202,7 @@ impl<R: Real> Samples<R> for FactorSamples<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::batch::{Layout, from_lanes};
+    use crate::batch::{BatchLayout, from_lanes};
     use crate::{Arithmetic, Operation};
 
     fn ranges() -> (Distribution, Distribution) {
@@ -215,7 +215,7 @@ mod tests {
         // Slices 0..4, 2..6 and 4..8 with the last of each subtracted, and no room to move.
         let task = Factors::new(8, 3, 0.5, 0.5, 0.25, train, test).unwrap();
         let mut samples = Task::<f64>::open(&task, Stream::Fast, 3).unwrap();
-        let mut batch = Batch::zeros(8, 1, Layout::new(21).unwrap());
+        let mut batch = Batch::zeros(8, 1, BatchLayout::new(21).unwrap());
         for fill in [Samples::train, Samples::validation, Samples::test] {
             fill(&mut *samples, &mut batch);
             let (x, t) = (from_lanes(&batch.x, batch.at), from_lanes(&batch.t, batch.at));

@@ -66,7 +66,7 @@ fn shake<R: Real>(batch: &mut Batch<R>, deviation: R, rng: &mut Rng, drawn: &mut
     let t = lane::flat_mut(&mut batch.t);
     // Without growth after the first batch.
     drawn.resize(t.len(), R::ZERO);
-    rng.fill_normal(drawn, batch.at.path);
+    rng.fill_normal(drawn, batch.at.instructions);
     t.iter_mut().zip(drawn).for_each(|(t, z)| *t = *t + *t * deviation * *z);
 }
 
@@ -98,14 +98,14 @@ impl<R: Real> Samples<R> for NoisySamples<R> {
 mod tests {
     use super::*;
     use crate::SingleModule;
-    use crate::batch::{Layout, from_lanes};
+    use crate::batch::{BatchLayout, from_lanes};
 
     #[test]
     fn noise_has_its_size_and_the_validation_set_is_fixed() {
         let clean: Arc<dyn Task<f64>> = Arc::new(SingleModule::mul(1.0, 2.0, 2.0, 6.0).unwrap());
         let noisy = Noisy::new(Arc::clone(&clean), 1e-3).unwrap();
         let (mut a, mut b) = (clean.open(Stream::Fast, 0).unwrap(), noisy.open(Stream::Fast, 0).unwrap());
-        let zeros = || Batch::<f64>::zeros(2, 1, Layout::new(10_000).unwrap());
+        let zeros = || Batch::<f64>::zeros(2, 1, BatchLayout::new(10_000).unwrap());
         let (mut exact, mut off) = (zeros(), zeros());
         let deviation = |exact: &Batch<f64>, off: &Batch<f64>| {
             assert_eq!(exact.x, off.x);

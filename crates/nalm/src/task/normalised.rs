@@ -3,7 +3,7 @@
 use super::{Samples, Task, Thresholds};
 use crate::batch::Batch;
 use crate::rng::Stream;
-use crate::{Error, Range, Real, Shape};
+use crate::{Error, Real, Shape, Uniform};
 use std::ops;
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub struct Normalised<R: Real> {
 
 impl<R: Real> Normalised<R> {
     /// Normalises a task that multiplies two of its inputs, or two sums of them, and is trained on `range`.
-    pub fn new(task: Arc<dyn Task<R>>, range: &Range) -> Result<Self, Error> {
+    pub fn new(task: Arc<dyn Task<R>>, range: &Uniform) -> Result<Self, Error> {
         if task.open(Stream::Fast, 0)?.product().is_none() {
             return Err(Error::Unsupported {
                 what: "normalised inputs".into(),

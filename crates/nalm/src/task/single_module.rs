@@ -4,7 +4,7 @@
 use super::subsets::{Problem, Subsets};
 use super::{Samples, Task, TaskSpec, Thresholds, threshold};
 use crate::rng::Stream;
-use crate::{Distribution, Error, Operation, Range, Real, Shape};
+use crate::{Distribution, Error, Operation, Real, Shape, Uniform};
 use std::sync::OnceLock;
 
 /// The Single Module Task.
@@ -47,7 +47,7 @@ impl SingleModule {
 
     /// Multiplication of two inputs, trained on [low, high) and tested on [test_low, test_high).
     pub fn mul(low: f64, high: f64, test_low: f64, test_high: f64) -> Result<Self, Error> {
-        Self::new(Operation::Mul, 2, Range::new(low, high)?, Range::new(test_low, test_high)?)
+        Self::new(Operation::Mul, 2, Uniform::new(low, high)?, Uniform::new(test_low, test_high)?)
     }
 
     /// The errors on the test set below which the task is solved.

@@ -1,11 +1,11 @@
 //! The data behind both tasks: t = operation(sum of one subset of the inputs, sum of another).
 
 use super::Samples;
-use crate::batch::{Batch, Layout};
+use crate::batch::{Batch, BatchLayout};
 use crate::lane::{self, Kernel, LANES, Lane, linear};
 use crate::rng::{Fast, Mt19937, Purpose, Stream};
 use crate::sampler::Sampler;
-use crate::{Distribution, Error, Operation, Range, Real};
+use crate::{Distribution, Error, Operation, Real, Uniform};
 use std::ops;
 
 /// Seeds of NumPy's generators for the fixed sets of the published experiments.
@@ -98,7 +98,7 @@ impl Problem {
 }
 
 /// The published experiments drew from one interval, or from two of equal width by a fair coin.
-fn reference_range(distribution: &Distribution) -> Result<Range, Error> {
+fn reference_range(distribution: &Distribution) -> Result<Uniform, Error> {
     let unsupported = || Error::Unsupported {
         what: format!("the distribution {distribution}"),
         when: "with reference streams".into(),
@@ -125,7 +125,7 @@ struct FastSamples<R> {
 impl<R: Real> Samples<R> for FastSamples<R> {
     fn train(&mut self, batch: &mut Batch<R>) {
         let (sampler, subsets, operation) = (&self.train, &self.subsets, self.operation);
-        lane::run(batch.at.path, Draw { sampler, rng: &mut self.rng, subsets, operation, batch });
+        lane::run(batch.at.instructions, Draw { sampler, rng: &mut self.rng, subsets, operation, batch });
     }
 
     fn validation(&mut self, batch: &mut Batch<R>) {
@@ -194,8 +194,8 @@ impl<R: Real> Kernel for Draw<'_, R> {
 struct ReferenceSamples {
     subsets: Subsets,
     operation: Operation,
-    train: Range,
-    test: Range,
+    train: Uniform,
+    test: Uniform,
     rng: Mt19937,
     /// One batch, row-major, in f64.
     scratch: Vec<f64>,
@@ -222,11 +222,11 @@ impl ReferenceSamples {
             }
         }
         let rows = &scratch[..numbers];
-        lane::run(batch.at.path, Transpose { rows, subsets, operation: *operation, batch });
+        lane::run(batch.at.instructions, Transpose { rows, subsets, operation: *operation, batch });
     }
 }
 
-/// Row-major f64 numbers into lanes, with targets in f64 before rounding.
+/// LoggedErrors-major f64 numbers into lanes, with targets in f64 before rounding.
 struct Transpose<'a, R> {
     rows: &'a [f64],
     subsets: &'a Subsets,
@@ -269,7 +269,7 @@ impl<R: Real> Kernel for Transpose<'_, R> {
     }
 }
 
-fn pad<R: Real>(x: &mut [Lane<R>], t: &mut [Lane<R>], at: Layout) {
+fn pad<R: Real>(x: &mut [Lane<R>], t: &mut [Lane<R>], at: BatchLayout) {
     at.pad(x);
     at.pad(t);
 }

@@ -1,11 +1,11 @@
 //! When a run counts as successful: the errors of a solution that is off by epsilon = 1e-5 everywhere.
 
 use super::subsets::{Problem, Subsets};
-use crate::batch::Layout;
+use crate::batch::BatchLayout;
 use crate::lane::Lane;
 use crate::rng::{Fast, Purpose};
 use crate::sampler::Sampler;
-use crate::{Distribution, Error, Operation, Range};
+use crate::{Distribution, Error, Operation, Uniform};
 
 /// How far a weight or exponent of the imperfect solution is off.
 pub const EPSILON: f64 = 1e-5;
@@ -49,7 +49,7 @@ pub(super) fn single_module(task: &str, problem: &Problem) -> f64 {
 }
 
 /// E[(x1 x2)^2] E[((1 - e)^2 q - 1)^2] with q = prod (1 - e |x|) over the irrelevant inputs.
-fn product(range: &Range, irrelevant: usize) -> f64 {
+fn product(range: &Uniform, irrelevant: usize) -> f64 {
     let n = irrelevant as f64;
     let (size, square) = (range.mean_size(), range.mean_square());
     // Logarithms, because all of these are within 1e-5 of 1.
@@ -111,7 +111,7 @@ pub(super) fn mean_square(
     error: impl Fn(&[f64]) -> f64,
 ) -> Result<f64, Error> {
     const ROWS: usize = 1_000;
-    let at = Layout::new(ROWS)?;
+    let at = BatchLayout::new(ROWS)?;
     let sampler = Sampler::<f64>::new(test)?;
     let mut x = vec![Lane::ZERO; inputs * at.lanes()];
     let mut row = vec![0.0; inputs];
@@ -135,11 +135,11 @@ mod tests {
     use super::*;
 
     fn problem(operation: Operation, inputs: usize, a: std::ops::Range<usize>, b: std::ops::Range<usize>) -> Problem {
-        let test: Range = "U[2,6)".parse().unwrap();
+        let test: Uniform = "U[2,6)".parse().unwrap();
         Problem {
             subsets: Subsets::new(inputs, a, b).unwrap(),
             operation,
-            train: Range::new(1.0, 2.0).unwrap().into(),
+            train: Uniform::new(1.0, 2.0).unwrap().into(),
             test: test.into(),
         }
     }

@@ -4,7 +4,7 @@ use super::super::svg::{Anchor, Axis, Svg, colour};
 use super::super::{Figure, number, record};
 use crate::images::ImageExperiment;
 use crate::images::summary::Model;
-use nalm_vision::product::Row;
+use nalm_vision::product::Measurement;
 use nalm_vision::score::Accuracy;
 
 const WIDTH: f64 = 860.0;
@@ -12,7 +12,7 @@ const LEFT: f64 = 60.0;
 const PANEL: f64 = 190.0;
 
 /// A name, and what it stands for.
-type Series = (&'static str, fn(&Row) -> Accuracy);
+type Series = (&'static str, fn(&Measurement) -> Accuracy);
 
 /// The six numbers of a model.
 const SERIES: [Series; 6] = [

@@ -91,7 +91,8 @@ fn errors(models: &[Model<'_>]) -> Option<Figure> {
     }
     for (k, title) in ["validation error, two digits", "test error, ten digits"].into_iter().enumerate() {
         let (left, top) = (68.0 + k as f64 * (WIDE + 74.0), 30.0);
-        let value = |row: &nalm_vision::sequential::Row| if k == 0 { row.valid.error } else { row.test[9].error };
+        let value =
+            |row: &nalm_vision::sequential::Measurement| if k == 0 { row.valid.error } else { row.test[9].error };
         let x = Axis::linear(0.0, last as f64, left, left + WIDE);
         let y = Axis::logarithmic(runs().flat_map(|(.., rows)| rows.iter().filter_map(value)), top + HIGH, top);
         for (index, _, _, rows) in runs() {

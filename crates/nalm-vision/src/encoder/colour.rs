@@ -1,6 +1,6 @@
 //! Two digits in two colour channels: two transformers, each of which warps both channels, and one classifier for what each shows.
 
-use super::{Glance, Picture, Sight};
+use super::{Encoder, Picture, Samples};
 use crate::colour::{CANVAS, Change, PICTURE, paint};
 use crate::export::{self, Tensor};
 use crate::layer::spline::{POINTS, Spline, resting_points};
@@ -89,15 +89,15 @@ impl<R: Scalar> Colour<R> {
     }
 
     /// Draws the samples' pictures.
-    fn paint(&mut self, glance: &Glance<'_>) {
-        self.x.resize(glance.pairs.len() * PICTURE, R::ZERO);
-        let pictures = self.x.chunks_mut(BLOCK * PICTURE).zip(glance.pairs.chunks(BLOCK)).enumerate();
-        team::each(glance.threads, pictures.collect(), |(block, (pictures, pairs))| {
+    fn paint(&mut self, samples: &Samples<'_>) {
+        self.x.resize(samples.pairs.len() * PICTURE, R::ZERO);
+        let pictures = self.x.chunks_mut(BLOCK * PICTURE).zip(samples.pairs.chunks(BLOCK)).enumerate();
+        team::each(samples.threads, pictures.collect(), |(block, (pictures, pairs))| {
             for (k, (picture, pair)) in pictures.chunks_exact_mut(PICTURE).zip(pairs).enumerate() {
-                let key = format!("{}|picture|{}", glance.key, block * BLOCK + k);
+                let key = format!("{}|picture|{}", samples.key, block * BLOCK + k);
                 let mut rng = Fast::open(&key, Purpose::Augment);
                 for (channel, image) in pair.images.into_iter().enumerate() {
-                    paint(glance.from.image(image as usize), Change::draw(&mut rng), channel, picture);
+                    paint(samples.from.image(image as usize), Change::draw(&mut rng), channel, picture);
                 }
             }
         });
@@ -203,7 +203,7 @@ impl<R: Scalar> Colour<R> {
     }
 }
 
-impl Sight for Colour<f32> {
+impl Encoder for Colour<f32> {
     fn param_len(&self) -> usize {
         2 * self.locator.param_len() + self.classifier.param_len()
     }
@@ -212,10 +212,10 @@ impl Sight for Colour<f32> {
         self.draw(p, rng);
     }
 
-    fn forward(&mut self, p: &[f32], glance: &Glance<'_>, z: &mut Vec<f32>) {
-        self.paint(glance);
-        let mode = if glance.training { Mode::Train { key: glance.key } } else { Mode::Eval };
-        self.look(p, mode, z, glance.threads);
+    fn forward(&mut self, p: &[f32], samples: &Samples<'_>, z: &mut Vec<f32>) {
+        self.paint(samples);
+        let mode = if samples.training { Mode::Train { key: samples.key } } else { Mode::Eval };
+        self.look(p, mode, z, samples.threads);
     }
 
     fn backward(&mut self, p: &[f32], dz: &[f32], gradient: &mut [f32], threads: usize) {
@@ -263,7 +263,7 @@ mod tests {
         let fold = Fold::draw(&mnist, THREE_FOLDS[2], 1, 2).unwrap();
         let mut colour = Colour::new(start, samples).unwrap();
         let pairs = &fold.train[..samples];
-        colour.paint(&Glance { key: "test", training: true, from: &mnist.train, pairs, threads: 1 });
+        colour.paint(&Samples { key: "test", training: true, from: &mnist.train, pairs, threads: 1 });
         colour
     }
 
@@ -300,14 +300,14 @@ mod tests {
                 // Every other direction moves the transformers alone, whose gradient is the smaller one.
                 let moved = if k % 2 == 0 { p.len() } else { transformers };
                 let d: Vec<f64> = (0..p.len()).map(|i| if i < moved { rng.uniform(-1.0, 1.0) } else { 0.0 }).collect();
-                let slope: f64 = gradient.iter().zip(&d).map(|(g, d)| g * d).sum();
+                let gradient: f64 = gradient.iter().zip(&d).map(|(g, d)| g * d).sum();
                 let error = [1e-6, 1e-7, 1e-8].into_iter().map(|h| {
                     let mut at = |h: f64| {
                         let p: Vec<f64> = p.iter().zip(&d).map(|(p, d)| p + h * d).collect();
                         loss(&mut colour, &p, 1).0
                     };
                     let difference = (at(h) - at(-h)) / (2.0 * h);
-                    (difference - slope).abs() / slope.abs().max(difference.abs()).max(1e-9)
+                    (difference - gradient).abs() / gradient.abs().max(difference.abs()).max(1e-9)
                 });
                 worst = worst.max(error.fold(f64::INFINITY, f64::min));
             }

@@ -1,6 +1,6 @@
 //! Two digits side by side, one classifier for both.
 
-use super::{Glance, Picture, Sight};
+use super::{Encoder, Picture, Samples};
 use crate::export::{self, Tensor};
 use crate::net::{Mode, Net, Workspace};
 use crate::networks;
@@ -24,7 +24,7 @@ impl Isolated {
     }
 }
 
-impl Sight for Isolated {
+impl Encoder for Isolated {
     fn param_len(&self) -> usize {
         self.net.param_len()
     }
@@ -33,10 +33,10 @@ impl Sight for Isolated {
         self.net.init(p, rng);
     }
 
-    fn forward(&mut self, p: &[f32], glance: &Glance<'_>, z: &mut Vec<f32>) {
-        images(glance.from, glance.pairs, self.halved, &mut self.x);
-        let mode = if glance.training { Mode::Train { key: glance.key } } else { Mode::Eval };
-        self.net.forward(p, &self.x, &mut self.work, mode, glance.threads);
+    fn forward(&mut self, p: &[f32], samples: &Samples<'_>, z: &mut Vec<f32>) {
+        images(samples.from, samples.pairs, self.halved, &mut self.x);
+        let mode = if samples.training { Mode::Train { key: samples.key } } else { Mode::Eval };
+        self.net.forward(p, &self.x, &mut self.work, mode, samples.threads);
         self.work.outputs(&self.net, z);
     }
 

@@ -12,8 +12,8 @@ use crate::mnist::Digits;
 use crate::pairs::Pair;
 use nalm::Rng;
 
-/// A glance at some samples.
-pub(crate) struct Glance<'a> {
+/// A samples at some samples.
+pub(crate) struct Samples<'a> {
     /// Names run, epoch and step: all randomness follows from it.
     pub(crate) key: &'a str,
     pub(crate) training: bool,
@@ -23,13 +23,13 @@ pub(crate) struct Glance<'a> {
 }
 
 /// A network over one flat parameter vector that sees two digits in a sample.
-pub(crate) trait Sight: Send + std::fmt::Debug {
+pub(crate) trait Encoder: Send + std::fmt::Debug {
     fn param_len(&self) -> usize;
 
     fn init(&self, p: &mut [f32], rng: &mut Rng);
 
     /// Writes what is seen: the first digits of all samples, then the second ones.
-    fn forward(&mut self, p: &[f32], glance: &Glance<'_>, z: &mut Vec<f32>);
+    fn forward(&mut self, p: &[f32], samples: &Samples<'_>, z: &mut Vec<f32>);
 
     /// Overwrites the gradient, given that of what was seen in the last forward pass.
     fn backward(&mut self, p: &[f32], dz: &[f32], gradient: &mut [f32], threads: usize);

@@ -6,11 +6,11 @@ use std::ops::Range;
 
 /// Digits of a part of MNIST in a fixed random order, without zeros.
 #[derive(Clone, Debug)]
-pub(crate) struct Reel {
+pub(crate) struct DigitSequence {
     pub(crate) places: Vec<u32>,
 }
 
-impl Reel {
+impl DigitSequence {
     pub(crate) fn new(digits: &Digits, among: Range<usize>, key: &str) -> Self {
         let kept: Vec<u32> = among.filter(|&k| digits.labels()[k] != 0).map(|k| k as u32).collect();
         let places = shuffled(kept.len(), key).into_iter().map(|k| kept[k as usize]).collect();
@@ -47,10 +47,10 @@ mod tests {
     #[test]
     fn images_and_sequences_are_as_many_as_published() {
         let mnist = Mnist::load(&std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/mnist")).unwrap();
-        let train = Reel::new(&mnist.train, 0..55_000, "a");
-        let valid = Reel::new(&mnist.train, 55_000..60_000, "b");
-        let test = Reel::new(&mnist.test, 0..10_000, "c");
-        assert_eq!([&train, &valid, &test].map(|reel| reel.places.len()), [49_566, 4_511, 9_020]);
+        let train = DigitSequence::new(&mnist.train, 0..55_000, "a");
+        let valid = DigitSequence::new(&mnist.train, 55_000..60_000, "b");
+        let test = DigitSequence::new(&mnist.test, 0..10_000, "c");
+        assert_eq!([&train, &valid, &test].map(|sequence| sequence.places.len()), [49_566, 4_511, 9_020]);
         assert_eq!((train.sequences(2), valid.sequences(2)), (24_783, 2_255));
         let lengths: Vec<usize> = (1..=20).map(|length| test.sequences(length)).collect();
         let want = [
