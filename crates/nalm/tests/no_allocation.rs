@@ -7,7 +7,7 @@ use nalm::rng::Stream;
 use nalm::task::{Arithmetic, SingleModule, Task};
 use nalm::{Config, GradientNoise, Observer, train};
 use nalm::{Dispatch, LoggedErrors, Nau, Network, Operation, Options, Shape, Snmu, Uniform};
-use std::alloc::{BatchLayout, GlobalAlloc, System};
+use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::ops::ControlFlow;
 
@@ -19,13 +19,13 @@ thread_local! {
 
 // SAFETY: every call is handed on to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: BatchLayout) -> *mut u8 {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         COUNT.with(|count| count.set(count.get() + 1));
         // SAFETY: the caller's promise is passed on.
         unsafe { System.alloc(layout) }
     }
 
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: BatchLayout) {
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         // SAFETY: the caller's promise is passed on.
         unsafe { System.dealloc(pointer, layout) }
     }
@@ -115,7 +115,7 @@ fn fits_do_not_allocate_after_their_construction() {
     let network = Network::new(layers).unwrap();
     let range = |text: &str| text.parse::<Uniform>().unwrap();
     let task = Arithmetic::new(Operation::Mul, 20, 0.25, 0.5, range("U[1,2)"), range("U[2,6)")).unwrap();
-    let mut batch = Batch::zeros(20, 1, nalm::BatchLayout::new(200).unwrap());
+    let mut batch = Batch::zeros(20, 1, nalm::Layout::new(200).unwrap());
     Task::<f64>::open(&task, Stream::Fast, 0).unwrap().train(&mut batch);
     let mut start = vec![0.0; network.param_len()];
     network.init(&mut start, &mut nalm::Rng::init(Stream::Fast, "fit", 0));
