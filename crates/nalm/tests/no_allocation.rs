@@ -115,7 +115,7 @@ fn fits_do_not_allocate_after_their_construction() {
     let network = Network::new(layers).unwrap();
     let range = |text: &str| text.parse::<Uniform>().unwrap();
     let task = Arithmetic::new(Operation::Mul, 20, 0.25, 0.5, range("U[1,2)"), range("U[2,6)")).unwrap();
-    let mut batch = Batch::zeros(20, 1, nalm::Layout::new(200).unwrap());
+    let mut batch = Batch::zeros(20, 1, nalm::BatchLayout::new(200).unwrap());
     Task::<f64>::open(&task, Stream::Fast, 0).unwrap().train(&mut batch);
     let mut start = vec![0.0; network.param_len()];
     network.init(&mut start, &mut nalm::Rng::init(Stream::Fast, "fit", 0));

@@ -109,7 +109,7 @@ fn every_listed_module_has_a_twin_over_f64() {
         assert_eq!((wide.name(), wide.param_len()), (narrow.name(), narrow.param_len()));
         let p = initial(&narrow);
         let x: Vec<f32> = (0..9).map(|k| 0.7 + 0.1 * k as f32).collect();
-        let widen = |v: &[f32]| v.iter().map(|&v| f64::from(v)).collect::<Vec<_>>();
+        let as_f64 = |v: &[f32]| v.iter().map(|&v| f64::from(v)).collect::<Vec<_>>();
         let (a, b) = (narrow.predict(&p, &x).unwrap(), wide.predict(&as_f64(&p), &as_f64(&x)).unwrap());
         for (a, b) in a.iter().zip(b) {
             assert!((f64::from(*a) - b).abs() < 1e-5 * b.abs().max(1.0), "{}: {a} {b}", spec.name);
