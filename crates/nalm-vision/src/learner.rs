@@ -4,10 +4,9 @@ use crate::adam::Adam;
 use crate::error::Error;
 use crate::export::Tensor;
 use crate::training::{Checkpoint, History, Progress};
-use nalm::Noise;
-use nalm::module::Options;
 use nalm::noise::Spread;
 use nalm::rng::{Fast, Purpose};
+use nalm::{Noise, Options, Value};
 
 #[derive(Debug)]
 pub(crate) struct Learner {
@@ -76,10 +75,12 @@ impl Learner {
 
 /// Refuses noise that remembers or learns: every step of an image task starts with a clean tape and two weights.
 pub(crate) fn stateless(options: &Options) -> Result<(), Error> {
-    let remembers = matches!(options.noise, Noise::Batch(Spread::Running { .. }));
-    if remembers || options.noise.is_learnable() {
+    let Some(Value::Text(text)) = options.get("noise") else { return Ok(()) };
+    let noise: Noise = text.parse()?;
+    let remembers = matches!(noise, Noise::Batch(Spread::Running { .. }));
+    if remembers || noise.is_learnable() {
         let want = "image tasks take noise that neither learns nor remembers, such as U[1,5] or batch";
-        return Err(Error::Value { what: "noise of the head", got: options.noise.to_string(), want });
+        return Err(Error::Value { what: "noise of the head", got: noise.to_string(), want });
     }
     Ok(())
 }

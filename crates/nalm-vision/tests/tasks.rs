@@ -140,7 +140,7 @@ fn wrong_settings_are_named() {
     assert!(message(sequential::Config { sequences: 0, ..short("nmu", 1) }).contains("at least 1"));
     assert!(message(sequential::Config { rz: f64::NAN, ..short("nmu", 1) }).contains("R_z is NaN"));
     assert!(message(short("fc", 1)).contains("unknown cell 'fc'"));
-    let options = Options { noise: Noise::Learnable { start: 5.0 }, ..Options::default() };
+    let options = Options::new().with("noise", Noise::Learnable { start: 5.0 });
     assert!(message(sequential::Config { options, ..short("snmu", 1) }).contains("neither learns nor remembers"));
     let message = |config: product::Config| config.check().unwrap_err().to_string();
     assert!(message(product::Config { ramp: (5, 5), ..small(HALVED, "nmu", 1) }).contains("ramp"));
@@ -180,7 +180,7 @@ fn the_penalty_ramps_by_epoch() {
 fn only_units_of_the_family_are_penalised_and_clipped() {
     let mnist = mnist();
     let end = |head: &str, lambda: f64, start: (f64, f64)| {
-        let options = Options { start, ..Options::default() };
+        let options = Options::new().with("start", start);
         let config = product::Config { lambda, ramp: (0, 1), epochs: 3, options, ..small(HALVED, head, 1) };
         let mut run = product::Run::new(config, Arc::clone(&mnist)).unwrap();
         finish(&mut run);

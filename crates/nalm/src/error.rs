@@ -46,6 +46,16 @@ pub enum Error {
         /// A text that parses.
         example: &'static str,
     },
+    /// A setting that its owner does not have.
+    #[error("{owner} has no option {name}; it has: {known}")]
+    NoSetting {
+        /// The module or task.
+        owner: String,
+        /// The name as given.
+        name: String,
+        /// What it has.
+        known: String,
+    },
     /// A combination that has no meaning or no published definition.
     #[error("{what} is not available {when}; {instead}")]
     Unsupported {

@@ -58,6 +58,7 @@ pub mod rng;
 mod sampler;
 #[cfg(feature = "second-order")]
 pub mod second_order;
+pub mod setting;
 pub mod task;
 pub mod train;
 
@@ -69,8 +70,8 @@ pub use lane::{InstructionSet, Lane};
 pub use loss::{Loss, LossPlan};
 pub use metric::{LoggedErrors, Outcome, Status, Verdict};
 pub use module::{
-    Dispatch, Fc, Gated, Inalu, Linear, Mlp, Module, NacAdd, NacMul, Nalu, Nau, Nmu, Npu, Options, Pass, Product,
-    Shape, Snmu, StgNmu,
+    Dispatch, Fc, Gated, Inalu, Linear, Mlp, Module, NacAdd, NacMul, Nalu, Nau, Nmu, Npu, Pass, Product, Shape, Snmu,
+    StgNmu,
 };
 pub use network::{Network, Workspace};
 pub use noise::Noise;
@@ -82,6 +83,7 @@ pub use real::Real;
 pub use recipe::{Recipe, Reinit};
 pub use recurrent::Recurrent;
 pub use rng::{Rng, Stream};
+pub use setting::{Options, Setting, Value};
 pub use task::{Arithmetic, Augmented, Factors, Noisy, Normalised, SingleModule, Task, Thresholds};
 pub use train::{Observer, train};
 

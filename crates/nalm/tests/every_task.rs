@@ -4,13 +4,13 @@ use nalm::batch::{Batch, BatchLayout, from_lanes};
 use nalm::module::{Dispatch, Pass};
 use nalm::rng::Stream;
 use nalm::task::{self, Arithmetic, Augmented, Normalised, PAPER_RANGES, SingleModule, Task};
-use nalm::{Distribution, Nau, Network, Nmu, Operation, Uniform};
+use nalm::{Distribution, Nau, Network, Nmu, Operation, Options, Uniform};
 use std::sync::Arc;
 
 const STREAMS: [Stream; 2] = [Stream::Fast, Stream::Reference];
 
 fn published(spec: &task::TaskSpec<f32>, train: &str, test: &str) -> Box<dyn Task<f32>> {
-    (spec.build)(Operation::Mul, spec.inputs, train.parse().unwrap(), test.parse().unwrap()).unwrap()
+    (spec.build)(&Options::new(), train.parse().unwrap(), test.parse().unwrap()).unwrap()
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -106,7 +106,7 @@ fn training_batches_follow_one_another_without_repetition() {
         let task = published(&spec, "U[1,2)", "U[2,6)");
         for stream in STREAMS {
             let mut samples = task.open(stream, 0).unwrap();
-            let mut batch = Batch::zeros(spec.inputs, 1, BatchLayout::new(128).unwrap());
+            let mut batch = Batch::zeros(task.shape().inputs, 1, BatchLayout::new(128).unwrap());
             samples.train(&mut batch);
             let first = flat(&batch);
             samples.train(&mut batch);
@@ -135,7 +135,7 @@ fn the_gold_network_reaches_both_thresholds() {
             for stream in STREAMS {
                 let batch = draw(&*task, stream, 5, Part::Test, 2_000);
                 let subsets = task.open(stream, 5).unwrap().subsets().unwrap();
-                let (network, p) = gold(spec.inputs, &subsets);
+                let (network, p) = gold(task.shape().inputs, &subsets);
                 let y = network.forward(&p, &batch.x, &mut network.workspace(batch.at), Pass::Eval).to_vec();
                 let errors = from_lanes(&y, batch.at).into_iter().zip(from_lanes(&batch.t, batch.at));
                 let mse = errors.map(|(y, t)| f64::from(y - t).powi(2)).sum::<f64>() / 2_000.0;

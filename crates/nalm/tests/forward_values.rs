@@ -31,7 +31,7 @@ fn outputs_are_those_of_the_equations() {
     ];
     for (name, params, want) in cases {
         let spec = module::find::<f64>(name).unwrap();
-        let unit = (spec.build)(Shape::new(2, 1).unwrap(), &Options { hidden: 2, ..Options::default() }).unwrap();
+        let unit = (spec.build)(Shape::new(2, 1).unwrap(), &Options::new().with("hidden", 2usize)).unwrap();
         let y = Network::new(vec![unit]).unwrap().predict(params, &INPUTS).unwrap();
         for (y, want) in y.iter().zip(want) {
             assert!((y - want).abs() < 1e-12, "{name}: {y} instead of {want}");

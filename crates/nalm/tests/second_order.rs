@@ -17,7 +17,7 @@ fn networks() -> Vec<Network<f64>> {
     for spec in module::list::<f64>() {
         for (inputs, outputs) in [(2, 1), (3, 2)] {
             let shape = Shape::new(inputs, outputs).unwrap();
-            let unit = (spec.build)(shape, &Options { hidden: 5, ..Options::default() }).unwrap();
+            let unit = (spec.build)(shape, &Options::new().with("hidden", 5usize)).unwrap();
             all.push(Network::new(vec![unit]).unwrap());
         }
     }
@@ -103,7 +103,7 @@ fn jacobians_agree_with_central_differences() {
 #[test]
 fn every_listed_module_has_a_twin_over_f64() {
     for spec in module::list::<f32>() {
-        let unit = (spec.build)(Shape::new(3, 2).unwrap(), &Options { hidden: 5, ..Options::default() }).unwrap();
+        let unit = (spec.build)(Shape::new(3, 2).unwrap(), &Options::new().with("hidden", 5usize)).unwrap();
         let narrow = Network::new(vec![unit]).unwrap();
         let wide = narrow.as_f64().unwrap();
         assert_eq!((wide.name(), wide.param_len()), (narrow.name(), narrow.param_len()));

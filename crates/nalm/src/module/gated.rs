@@ -2,7 +2,7 @@
 //!
 //! y = g NAU(x) + (1 - g) NMU(x),  g = sigmoid(G x)
 
-use super::{Dispatch, Module, Nau, Nmu, Options, Pass, Shape, Snmu, Spec, xavier};
+use super::{Dispatch, Module, Nau, Nmu, Options, Pass, START, Shape, Snmu, Spec, snmu, xavier};
 use crate::batch::BatchLayout;
 use crate::lane::{each, linear};
 use crate::recipe::Recipe;
@@ -31,12 +31,12 @@ pub(super) fn spec<R: Real>() -> Spec<R> {
         parameters: "w_nau, w_nmu, G [outputs, inputs]",
         allowed: "w_nau in [-1, 1], w_nmu in [0, 1], G unbounded",
         claims: &[Operation::Mul, Operation::Add, Operation::Sub],
-        options: &["start"],
+        options: &[START],
         smooth_at_zero: true,
         gold_error: 0.0,
         gold_positive: true,
         build: |shape, options: &Options| {
-            let (low, high) = options.start;
+            let (low, high) = options.pair(&START)?;
             let mul = Nmu::starting_in(shape.inputs, shape.outputs, low, high)?;
             Ok(Box::new(Gated::new("gated-nmu", shape, mul)?))
         },
@@ -48,9 +48,9 @@ pub(super) fn stochastic_spec<R: Real>() -> Spec<R> {
         name: "gated-snmu",
         label: "gated NAU/sNMU",
         formula: "y = g NAU(x) + (1 - g) sNMU(x),  g = sigmoid(G x)",
-        options: &["noise", "denoiser", "start"],
+        options: &[snmu::NOISE, snmu::DENOISER, START],
         build: |shape, options: &Options| {
-            let mul = Snmu::from_options("snmu", shape, options.denoiser, options)?;
+            let mul = Snmu::from_options("snmu", shape, options.read(&snmu::DENOISER)?, options)?;
             Ok(Box::new(Gated::new("gated-snmu", shape, mul)?))
         },
         ..spec()

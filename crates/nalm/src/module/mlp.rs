@@ -6,6 +6,7 @@ use super::{Dispatch, Module, Options, Pass, Shape, Spec, xavier};
 use crate::batch::BatchLayout;
 use crate::lane::{add_sums, each, linear};
 use crate::rng::Rng;
+use crate::setting::{Kind, Setting};
 use crate::{Error, Lane, Operation, Real};
 
 /// A multi-layer perceptron with one hidden layer.
@@ -14,6 +15,9 @@ pub struct Mlp {
     shape: Shape,
     hidden: usize,
 }
+
+const HIDDEN: Setting =
+    Setting { name: "hidden", kind: Kind::Whole, default: "100", meaning: "hidden units", numerics: true };
 
 pub(super) fn spec<R: Real>() -> Spec<R> {
     Spec {
@@ -24,11 +28,11 @@ pub(super) fn spec<R: Real>() -> Spec<R> {
         parameters: "W1 [hidden, inputs], b1 [hidden], W2 [outputs, hidden], b2 [outputs]",
         allowed: "unbounded",
         claims: &[Operation::Add],
-        options: &["hidden"],
+        options: &[HIDDEN],
         smooth_at_zero: true,
         gold_error: 0.0,
         gold_positive: true,
-        build: |shape, options: &Options| Ok(Box::new(Mlp::new(shape.inputs, options.hidden, shape.outputs)?)),
+        build: |shape, options: &Options| Ok(Box::new(Mlp::new(shape.inputs, options.whole(&HIDDEN)?, shape.outputs)?)),
     }
 }
 

@@ -41,7 +41,9 @@ use crate::batch::BatchLayout;
 use crate::lane::{self, Kernel, Lane};
 use crate::recipe::Recipe;
 use crate::rng::Rng;
-use crate::{Denoiser, Error, Noise, Operation, Real};
+pub use crate::setting::Options;
+use crate::setting::{Kind, Setting};
+use crate::{Error, Operation, Real};
 use std::fmt::Debug;
 
 /// All modules.
@@ -98,8 +100,8 @@ pub struct Spec<R: Real> {
     pub allowed: &'static str,
     /// The operations that it can represent: those for which [`Module::gold`] is defined.
     pub claims: &'static [Operation],
-    /// The fields of [`Options`] that it reads.
-    pub options: &'static [&'static str],
+    /// What can be chosen of it.
+    pub options: &'static [Setting],
     /// Whether it is differentiable where an input is 0.
     pub smooth_at_zero: bool,
     /// The largest relative error of the gold parameters in `f32`; 0 where they are exact.
@@ -112,36 +114,6 @@ pub struct Spec<R: Real> {
 
 /// Makes a module of a shape.
 pub type Build<R> = fn(Shape, &Options) -> Result<Box<dyn Dispatch<R>>, Error>;
-
-/// The settings that some modules read.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Options {
-    /// sNMU: the noise on the inputs.
-    pub noise: Noise,
-    /// sNMU: the denominator.
-    pub denoiser: Denoiser,
-    /// NMU and sNMU: the box in which the weights start.
-    pub start: (f64, f64),
-    /// MLP: hidden units.
-    pub hidden: usize,
-    /// stgNMU: standard deviation of the gate noise.
-    pub sigma: f64,
-    /// stgNMU: strength of the gate penalty.
-    pub lambda: f64,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            noise: Noise::default(),
-            denoiser: Denoiser::default(),
-            start: (0.25, 0.75),
-            hidden: 100,
-            sigma: 0.5,
-            lambda: 0.01,
-        }
-    }
-}
 
 /// Number of inputs and outputs of a module: at least one of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -391,6 +363,15 @@ fn leading<R: Real>(shape: Shape, operation: Operation, rest: R) -> Vec<R> {
     let row = (0..shape.inputs).map(|i| [R::of(a), R::of(b), rest][i.min(2)]);
     std::iter::repeat_n(row, shape.outputs).flatten().collect()
 }
+
+/// The box in which the weights of a multiplication unit start.
+const START: Setting = Setting {
+    name: "start",
+    kind: Kind::Pair,
+    default: "0.25, 0.75",
+    meaning: "the box in which the weights start",
+    numerics: true,
+};
 
 /// Checks the box in which the weights of a multiplication unit start.
 fn start_box(low: f64, high: f64) -> Result<(f64, f64), Error> {

@@ -3,7 +3,7 @@
 //!
 //! y_o = prod_i (x_i w_oi + 1 - w_oi), with every weight in [0, 1].
 
-use super::{Dispatch, Module, Options, Pass, Shape, Spec, start_box};
+use super::{Dispatch, Module, Options, Pass, START, Shape, Spec, start_box};
 use crate::batch::BatchLayout;
 use crate::lane::add_sums;
 use crate::penalty;
@@ -27,12 +27,12 @@ pub(super) fn spec<R: Real>() -> Spec<R> {
         parameters: "w [outputs, inputs]",
         allowed: "w in [0, 1]",
         claims: &[Operation::Mul],
-        options: &["start"],
+        options: &[START],
         smooth_at_zero: true,
         gold_error: 0.0,
         gold_positive: false,
         build: |shape, options: &Options| {
-            let (low, high) = options.start;
+            let (low, high) = options.pair(&START)?;
             Ok(Box::new(Nmu::starting_in(shape.inputs, shape.outputs, low, high)?))
         },
     }

@@ -6,13 +6,14 @@
 //! Per factor this is the NMU at the weight n w / (1 + (n - 1) w): the noise moves every weight at random but leaves 0
 //! and 1 where they are. Noise and denominator are taken from the lists in [`crate::noise`] and [`crate::denoiser`].
 
-use super::{Dispatch, Module, Options, Pass, Shape, Spec, nmu, start_box};
+use super::{Dispatch, Module, Options, Pass, START, Shape, Spec, nmu, start_box};
 use crate::batch::BatchLayout;
 use crate::lane::{add_sums, each};
 use crate::noise::softplus;
 use crate::penalty;
 use crate::recipe::Recipe;
 use crate::rng::Rng;
+use crate::setting::{Kind, Setting};
 use crate::{Denoiser, Error, Lane, Noise, Operation, Real};
 
 /// The stochastic neural multiplication unit.
@@ -25,6 +26,24 @@ pub struct Snmu {
     denoiser: Denoiser,
 }
 
+/// The noise on the inputs.
+pub(super) const NOISE: Setting = Setting {
+    name: "noise",
+    kind: Kind::text::<Noise>("a noise"),
+    default: "U[1,5]",
+    meaning: "the noise on the inputs (nalm list noise)",
+    numerics: true,
+};
+
+/// The denominator.
+pub(super) const DENOISER: Setting = Setting {
+    name: "denoiser",
+    kind: Kind::text::<Denoiser>("a denoiser"),
+    default: "paper",
+    meaning: "the denominator (nalm list denoisers)",
+    numerics: true,
+};
+
 pub(super) fn spec<R: Real>() -> Spec<R> {
     Spec {
         name: "snmu",
@@ -34,11 +53,13 @@ pub(super) fn spec<R: Real>() -> Spec<R> {
         parameters: "w [outputs, inputs], rho [1] with learnable noise",
         allowed: "w in [0, 1]",
         claims: &[Operation::Mul],
-        options: &["noise", "denoiser", "start"],
+        options: &[NOISE, DENOISER, START],
         smooth_at_zero: true,
         gold_error: 0.0,
         gold_positive: false,
-        build: |shape, options: &Options| Ok(Box::new(Snmu::from_options("snmu", shape, options.denoiser, options)?)),
+        build: |shape, options: &Options| {
+            Ok(Box::new(Snmu::from_options("snmu", shape, options.read(&DENOISER)?, options)?))
+        },
     }
 }
 
@@ -50,8 +71,9 @@ impl Snmu {
 
     /// An sNMU with any noise and denoiser.
     pub fn with(inputs: usize, outputs: usize, noise: Noise, denoiser: Denoiser) -> Result<Self, Error> {
-        let options = Options { noise, denoiser, ..Options::default() };
-        Self::from_options("snmu", Shape::new(inputs, outputs)?, denoiser, &options)
+        noise.check()?;
+        let (shape, start) = (Shape::new(inputs, outputs)?, Options::new().pair(&START)?);
+        Ok(Self { name: "snmu", shape, start, noise, denoiser })
     }
 
     /// The same unit with weights that start uniform on [low, high).
@@ -65,9 +87,10 @@ impl Snmu {
         denoiser: Denoiser,
         options: &Options,
     ) -> Result<Self, Error> {
-        options.noise.check()?;
-        let start = start_box(options.start.0, options.start.1)?;
-        Ok(Self { name, shape, start, noise: options.noise, denoiser })
+        let (low, high) = options.pair(&START)?;
+        let noise: Noise = options.read(&NOISE)?;
+        noise.check()?;
+        Ok(Self { name, shape, start: start_box(low, high)?, noise, denoiser })
     }
 
     #[inline(always)]

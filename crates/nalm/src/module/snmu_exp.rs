@@ -2,7 +2,7 @@
 //!
 //! y_o = prod_i (n_i x_i w_oi + 1 - w_oi) / prod_i n_i^w_oi in training, the NMU in evaluation
 
-use super::{Options, Snmu, Spec, snmu};
+use super::{Options, START, Snmu, Spec, snmu};
 use crate::{Denoiser, Real};
 
 pub(super) fn spec<R: Real>() -> Spec<R> {
@@ -10,7 +10,7 @@ pub(super) fn spec<R: Real>() -> Spec<R> {
         name: "snmu-exp",
         label: "sNMU (exponent)",
         formula: "y_o = prod_i (n_i x_i w_oi + 1 - w_oi) / prod_i n_i^w_oi; the NMU in evaluation",
-        options: &["noise", "start"],
+        options: &[snmu::NOISE, START],
         build: |shape, options: &Options| {
             Ok(Box::new(Snmu::from_options("snmu-exp", shape, Denoiser::Exponent, options)?))
         },

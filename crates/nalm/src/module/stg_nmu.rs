@@ -10,6 +10,7 @@ use crate::lane::{self, LANES};
 use crate::penalty::{self, Penalty, Schedule};
 use crate::recipe::Recipe;
 use crate::rng::Rng;
+use crate::setting::{Kind, Setting};
 use crate::{Error, Lane, Operation, Real};
 
 /// The NMU with stochastic gates.
@@ -20,6 +21,21 @@ pub struct StgNmu {
     lambda: f64,
 }
 
+const SIGMA: Setting = Setting {
+    name: "sigma",
+    kind: Kind::Number,
+    default: "0.5",
+    meaning: "standard deviation of the gate noise",
+    numerics: true,
+};
+const LAMBDA: Setting = Setting {
+    name: "lambda",
+    kind: Kind::Number,
+    default: "0.01",
+    meaning: "strength of the gate penalty",
+    numerics: true,
+};
+
 pub(super) fn spec<R: Real>() -> Spec<R> {
     Spec {
         name: "stg-nmu",
@@ -29,12 +45,12 @@ pub(super) fn spec<R: Real>() -> Spec<R> {
         parameters: "mu [outputs, inputs]",
         allowed: "unbounded; w in [0, 1]",
         claims: &[Operation::Mul],
-        options: &["sigma", "lambda"],
+        options: &[SIGMA, LAMBDA],
         smooth_at_zero: true,
         gold_error: 0.0,
         gold_positive: false,
         build: |shape, options: &Options| {
-            Ok(Box::new(StgNmu::new(shape.inputs, shape.outputs, options.sigma, options.lambda)?))
+            Ok(Box::new(StgNmu::new(shape.inputs, shape.outputs, options.number(&SIGMA)?, options.number(&LAMBDA)?)?))
         },
     }
 }

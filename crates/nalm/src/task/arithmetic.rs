@@ -2,8 +2,9 @@
 //! many inputs, learned by an addition unit and a multiplication unit.
 
 use super::subsets::{Problem, Subsets};
-use super::{Samples, Task, TaskSpec, Thresholds, threshold};
+use super::{Factors, FrontLayer, OPERATION, Samples, Task, TaskSpec, Thresholds, threshold};
 use crate::rng::Stream;
+use crate::setting::{Kind, Setting};
 use crate::{Distribution, Error, Operation, Real, Shape};
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -30,13 +31,71 @@ const STORED: [(&str, f64); 9] = [
     ("U[20,40)", 505.342442052394),
 ];
 
+const INPUTS: Setting =
+    Setting { name: "inputs", kind: Kind::Whole, default: "100", meaning: "number of inputs", numerics: true };
+const SUBSET: Setting = Setting {
+    name: "subset",
+    kind: Kind::Number,
+    default: "0.25",
+    meaning: "the share of the inputs that a sum is over",
+    numerics: true,
+};
+const OVERLAP: Setting = Setting {
+    name: "overlap",
+    kind: Kind::Number,
+    default: "0.5",
+    meaning: "the share of a sum's inputs that the next sum has, too",
+    numerics: true,
+};
+const FACTORS: Setting = Setting {
+    name: "factors",
+    kind: Kind::Whole,
+    default: "2",
+    meaning: "how many sums are multiplied",
+    numerics: true,
+};
+const DIFFERENCES: Setting = Setting {
+    name: "differences",
+    kind: Kind::Number,
+    default: "0",
+    meaning: "the share of a sum's inputs that are subtracted",
+    numerics: true,
+};
+const SUMS: Setting = Setting {
+    name: "sums",
+    kind: Kind::Whole,
+    default: "2",
+    meaning: "how many sums the network has; as many as factors where it is not given",
+    numerics: true,
+};
+
 pub(super) fn spec<R: Real>() -> TaskSpec<R> {
     TaskSpec {
         name: "arithmetic",
         summary: "t = (sum of 25 %) op (sum of 25 %, half of them shared) of 100 inputs",
-        inputs: 100,
-        build: |operation, inputs, train, test| {
-            Ok(Box::new(Arithmetic::new(operation, inputs, 0.25, 0.5, train, test)?))
+        parameters: &[OPERATION, INPUTS, SUBSET, OVERLAP, FACTORS, DIFFERENCES, SUMS],
+        steps: 5_000_000,
+        ramp: (1_000_000, 2_000_000),
+        // A NAU finds the sums, the unit combines them.
+        front: |options| {
+            let sums = options.whole(if options.get(SUMS.name).is_some() { &SUMS } else { &FACTORS })?;
+            Ok(vec![FrontLayer { module: "nau", outputs: sums }])
+        },
+        build: |options, train, test| {
+            let (operation, inputs) = (options.read(&OPERATION)?, options.whole(&INPUTS)?);
+            let (subset, overlap) = (options.number(&SUBSET)?, options.number(&OVERLAP)?);
+            if options.get(FACTORS.name).is_none() && options.get(DIFFERENCES.name).is_none() {
+                return Ok(Box::new(Arithmetic::new(operation, inputs, subset, overlap, train, test)?));
+            }
+            if operation != Operation::Mul {
+                return Err(Error::Unsupported {
+                    what: "a task with factors or differences".into(),
+                    when: format!("for {operation}"),
+                    instead: "use mul".into(),
+                });
+            }
+            let (factors, differences) = (options.whole(&FACTORS)?, options.number(&DIFFERENCES)?);
+            Ok(Box::new(Factors::new(inputs, factors, subset, overlap, differences, train, test)?))
         },
     }
 }

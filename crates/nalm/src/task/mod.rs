@@ -19,9 +19,11 @@ pub use threshold::Thresholds;
 
 use crate::batch::Batch;
 use crate::rng::Stream;
-use crate::{Distribution, Error, Operation, Real, Shape};
+use crate::setting::{Kind, Options, Setting};
+use crate::{Distribution, Error, Operation, Real, Shape, Uniform};
 use std::fmt::Debug;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// A problem: where its data come from and when it counts as solved.
 pub trait Task<R: Real>: Debug + Send + Sync {
@@ -69,14 +71,87 @@ pub struct TaskSpec<R: Real> {
     pub name: &'static str,
     /// What is to be learned.
     pub summary: &'static str,
-    /// The published number of inputs.
-    pub inputs: usize,
-    /// Makes the task with its published settings for an operation, a number of inputs, a training and a test range.
+    /// What can be chosen of it; the defaults are the published values.
+    pub parameters: &'static [Setting],
+    /// The published last step.
+    pub steps: u64,
+    /// The published ramp of the sparsity penalties.
+    pub ramp: (u64, u64),
+    /// The layers of the published network in front of the unit that is examined.
+    pub front: fn(&Options) -> Result<Vec<FrontLayer>, Error>,
+    /// Makes the task with these parameters, a training and a test range.
     pub build: BuildTask<R>,
 }
 
+/// A layer in front of the unit that is examined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrontLayer {
+    /// The module's name.
+    pub module: &'static str,
+    /// Its outputs.
+    pub outputs: usize,
+}
+
 /// Makes a task.
-pub type BuildTask<R> = fn(Operation, usize, Distribution, Distribution) -> Result<Box<dyn Task<R>>, Error>;
+pub type BuildTask<R> = fn(&Options, Distribution, Distribution) -> Result<Box<dyn Task<R>>, Error>;
+
+/// The operation to learn.
+const OPERATION: Setting = Setting {
+    name: "operation",
+    kind: Kind::text::<Operation>("an operation"),
+    default: "mul",
+    meaning: "the operation to learn",
+    numerics: true,
+};
+
+/// What every task with ranges takes besides its own parameters: changes of its data.
+pub const DATA_SETTINGS: [Setting; 3] = [
+    Setting {
+        name: "label_noise",
+        kind: Kind::Number,
+        default: "",
+        meaning: "relative deviation of the targets",
+        numerics: true,
+    },
+    Setting {
+        name: "augment",
+        kind: Kind::text::<Uniform>("a range of positive numbers"),
+        default: "",
+        meaning: "training data multiplied by noise from this range, their targets accordingly",
+        numerics: true,
+    },
+    Setting {
+        name: "normalise",
+        kind: Kind::Flag,
+        default: "false",
+        meaning: "inputs in units in which the training range has a root mean square of 1",
+        numerics: true,
+    },
+];
+
+/// The task with its data changed as [`DATA_SETTINGS`] say.
+pub fn with_data_settings<R: Real>(
+    mut task: Arc<dyn Task<R>>,
+    options: &Options,
+    train: &Distribution,
+) -> Result<Arc<dyn Task<R>>, Error> {
+    let [label_noise, augment, normalise] = &DATA_SETTINGS;
+    if options.get(label_noise.name).is_some() {
+        task = Arc::new(Noisy::new(task, options.number(label_noise)?)?);
+    }
+    if options.get(augment.name).is_some() {
+        task = Arc::new(Augmented::new(task, options.read(augment)?)?);
+    }
+    if options.flag(normalise)? {
+        let range = train.as_range().ok_or_else(|| Error::Unsupported {
+            what: "normalise".into(),
+            when: format!("on {train}"),
+            instead: "train on a uniform range".into(),
+        })?;
+        task = Arc::new(Normalised::new(task, range)?);
+    }
+    Ok(task)
+}
 
 /// All tasks.
 pub fn list<R: Real>() -> Vec<TaskSpec<R>> {

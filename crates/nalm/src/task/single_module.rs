@@ -2,8 +2,9 @@
 //! possibly among others that do not matter.
 
 use super::subsets::{Problem, Subsets};
-use super::{Samples, Task, TaskSpec, Thresholds, threshold};
+use super::{OPERATION, Samples, Task, TaskSpec, Thresholds, threshold};
 use crate::rng::Stream;
+use crate::setting::{Kind, Setting};
 use crate::{Distribution, Error, Operation, Real, Shape, Uniform};
 use std::sync::OnceLock;
 
@@ -20,12 +21,20 @@ pub struct SingleModule {
 /// The flat threshold of the published figures.
 const FLAT: f64 = 1e-5;
 
+const INPUTS: Setting =
+    Setting { name: "inputs", kind: Kind::Whole, default: "2", meaning: "number of inputs", numerics: true };
+
 pub(super) fn spec<R: Real>() -> TaskSpec<R> {
     TaskSpec {
         name: "single-module",
         summary: "t = x1 op x2, one module, two inputs (more inputs: the others do not matter)",
-        inputs: 2,
-        build: |operation, inputs, train, test| Ok(Box::new(SingleModule::new(operation, inputs, train, test)?)),
+        parameters: &[OPERATION, INPUTS],
+        steps: 50_000,
+        ramp: (20_000, 35_000),
+        front: |_| Ok(Vec::new()),
+        build: |options, train, test| {
+            Ok(Box::new(SingleModule::new(options.read(&OPERATION)?, options.whole(&INPUTS)?, train, test)?))
+        },
     }
 }
 
