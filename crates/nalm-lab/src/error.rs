@@ -1,0 +1,98 @@
+//! What can go wrong in the laboratory, by kind, so that a front end can tell a wrong request from a full disk.
+
+use std::path::Path;
+
+/// A failure, with what it is about.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The request is wrong, and the text says what would be right.
+    #[error("{0}")]
+    Request(String),
+    /// The mathematics refuses it.
+    #[error(transparent)]
+    Core(#[from] nalm::Error),
+    /// An image task refuses it.
+    #[cfg(feature = "images")]
+    #[error(transparent)]
+    Images(#[from] nalm_vision::Error),
+    /// A file could not be read or written.
+    #[error("{what}: {source}")]
+    File {
+        /// What was tried.
+        what: String,
+        /// Why it did not work.
+        source: std::io::Error,
+    },
+    /// Equal runs with different results.
+    #[error("{0}")]
+    Conflict(String),
+    /// Something that happened at a place worth naming.
+    #[error("{place}: {source}")]
+    At {
+        /// A file and line, a section, or a setting.
+        place: String,
+        /// What happened there.
+        source: Box<Error>,
+    },
+    /// The caller's cancel flag was set; what is done is kept.
+    #[error("stopped; all finished runs are kept, and the same command continues")]
+    Stopped,
+}
+
+/// A result of the laboratory.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl Error {
+    /// The failure itself, without the places that it was met at.
+    pub fn root(&self) -> &Error {
+        match self {
+            Error::At { source, .. } => source.root(),
+            other => other,
+        }
+    }
+
+    /// A failed access to a file.
+    pub fn file(doing: &str, path: &Path) -> impl FnOnce(std::io::Error) -> Error {
+        let what = format!("{doing} {}", path.display());
+        move |source| Error::File { what, source }
+    }
+}
+
+impl From<serde_json::Error> for Error {
+    fn from(error: serde_json::Error) -> Self {
+        match error.io_error_kind() {
+            Some(kind) => Error::File { what: "cannot write JSON".into(), source: kind.into() },
+            None => Error::Request(error.to_string()),
+        }
+    }
+}
+
+/// Says where an error happened.
+pub(crate) trait Context<T> {
+    fn at(self, place: impl FnOnce() -> String) -> Result<T>;
+}
+
+impl<T, E: Into<Error>> Context<T> for Result<T, E> {
+    fn at(self, place: impl FnOnce() -> String) -> Result<T> {
+        self.map_err(|error| Error::At { place: place(), source: Box::new(error.into()) })
+    }
+}
+
+/// Returns a wrong request.
+macro_rules! bail {
+    ($($text:tt)*) => {
+        return Err($crate::error::Error::Request(format!($($text)*)))
+    };
+}
+
+/// Returns a wrong request unless something holds.
+macro_rules! ensure {
+    ($ok:expr, $($text:tt)*) => {
+        if !$ok {
+            $crate::error::bail!($($text)*);
+        }
+    };
+}
+
+pub(crate) use {bail, ensure};

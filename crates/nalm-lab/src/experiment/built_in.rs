@@ -1,0 +1,89 @@
+//! The experiments that come with the library, and those in files.
+
+use super::{Experiment, Names, Overrides, check};
+use crate::error::{Error, Result};
+use crate::task::Catalogue;
+use std::path::{Path, PathBuf};
+
+macro_rules! built_in {
+    ($($name:literal),* $(,)?) => {
+        [$(($name, include_str!(concat!("../../experiments/", $name, ".toml")))),*]
+    };
+}
+
+/// The experiments that come with the library, so that it works wherever it is; in the order of the paper.
+const BUILT_IN: &[(&str, &str)] = &built_in![
+    "motivation",
+    "loss-landscape",
+    "noise-basins",
+    "single-module",
+    "single-module-snmu",
+    "stochastic-gates",
+    "gradient-noise",
+    "arithmetic",
+    "small-ranges",
+    "arithmetic-all-ranges",
+    "second-order-limits",
+    "second-order-ablation",
+    "second-order-single-module",
+    "noise-sweep",
+    "stochastic-methods",
+    "batch-noise-bound",
+    "released-code",
+    "operations",
+    "controls",
+    "mnist-isolated",
+    "mnist-isolated-full",
+    "mnist-colour",
+    "mnist-sequential",
+];
+
+/// The presets of experiments in which nothing is run.
+pub(super) const PRESETS: [&str; 4] = ["smoke", "quick", "laptop", "paper"];
+
+/// The names of the experiments that come with the library and whose tasks are there.
+pub fn names(catalogue: &Catalogue) -> Vec<&'static str> {
+    let there = |text: &str| match toml::from_str::<toml::Table>(text).ok().and_then(|table| table.get("task").cloned()) {
+        Some(toml::Value::String(task)) => catalogue.task(&task).is_ok(),
+        _ => true,
+    };
+    BUILT_IN.iter().filter(|(_, text)| there(text)).map(|(name, _)| *name).collect()
+}
+
+/// The presets of an experiment that comes with the library.
+pub fn presets(name: &str) -> Vec<String> {
+    let text = BUILT_IN.iter().find(|(known, _)| *known == name).map_or("", |(_, text)| *text);
+    let table: toml::Table = toml::from_str(text).unwrap_or_default();
+    let own = table.get("preset").and_then(toml::Value::as_table).map(|presets| presets.keys().cloned().collect());
+    let mut own: Vec<String> = own.unwrap_or_else(|| vec!["paper".into()]);
+    own.sort_by_key(|preset| PRESETS.iter().position(|known| known == preset));
+    own
+}
+
+/// Loads the named experiments; `all` stands for every one that comes with the library.
+pub fn load_all(catalogue: &Catalogue, known: &Names, names: &[String], overrides: &Overrides) -> Result<Vec<Experiment>> {
+    let all = self::names(catalogue);
+    let names = if names == ["all"] { all } else { names.iter().map(String::as_str).collect() };
+    names.into_iter().map(|name| load(catalogue, known, name, overrides)).collect()
+}
+
+/// Loads an experiment by its name, or from a file.
+pub fn load(catalogue: &Catalogue, known: &Names, name: &str, overrides: &Overrides) -> Result<Experiment> {
+    if let Some((name, text)) = BUILT_IN.iter().find(|(known, _)| *known == name) {
+        return check(catalogue, known, name, &PathBuf::from(format!("{name}.toml")), text, overrides);
+    }
+    let path = Path::new(name);
+    if path.extension().is_none() && !path.exists() {
+        return Err(nalm::Error::unknown("experiment", name, &names(catalogue)).into());
+    }
+    let text = std::fs::read_to_string(path).map_err(Error::file("cannot read the experiment", path))?;
+    let stem = path.file_stem().map_or(name.into(), |stem| stem.to_string_lossy().into_owned());
+    check(catalogue, known, &stem, path, &text, overrides)
+}
+
+/// What to type for an experiment: its name, or its file if it did not come with the library.
+pub(super) fn command(name: &str, path: &Path, preset: &str, overrides: &Overrides) -> String {
+    let own = path.display().to_string();
+    let built_in = BUILT_IN.iter().any(|(known, _)| *known == name) && own == format!("{name}.toml");
+    format!("nalm reproduce {} --preset {preset}{}", if built_in { name } else { &own }, overrides.typed())
+}

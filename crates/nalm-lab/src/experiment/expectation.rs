@@ -1,0 +1,122 @@
+//! Published statements: a metric, how it relates to a value or to another model, and where that was said.
+
+use super::Experiment;
+use super::check::Checker;
+use super::written::{Expect, Value, Written};
+use crate::error::{Context, Result, bail, ensure};
+
+/// A published statement about one model at one place.
+#[derive(Clone, Debug)]
+pub struct Expectation {
+    /// Its section.
+    pub section: usize,
+    /// Its model, where the statement is about one.
+    pub model: Option<usize>,
+    /// The label of the range, or of what is varied instead.
+    pub place: String,
+    /// The metric's name.
+    pub metric: String,
+    /// The length of the sequence, where the metric goes by length.
+    pub length: Option<usize>,
+    /// What was said about it.
+    pub relation: Relation,
+    /// Where.
+    pub source: String,
+}
+
+/// How a metric relates to what was published.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Relation {
+    /// It is this.
+    Is(f64),
+    /// It is a mean with this half-width.
+    Mean([f64; 2]),
+    /// It is below this.
+    Below(f64),
+    /// It is above that model's.
+    Above(usize),
+    /// It is that model's.
+    Equals(usize),
+}
+
+pub(super) fn check(checker: &Checker<'_>, written: &Written, experiment: &Experiment) -> Result<Vec<Expectation>> {
+    let mut all = Vec::new();
+    for expect in &written.expect {
+        if let Some(preset) = &expect.preset {
+            checker.known_preset(written, preset)?;
+        }
+        let model = expect.model.as_ref().map(|name| checker.model(written, name)).transpose()?;
+        let place = expect.model.as_ref().or(expect.range.as_ref()).map_or(checker.file.clone(), |s| checker.at(s));
+        let metric = expect.metric.as_ref().map_or("success", |metric| metric.get_ref());
+        if !checker.names.metrics.contains(&metric) {
+            let unknown = nalm::Error::unknown("metric", metric, &checker.names.metrics);
+            return Err(unknown).at(|| expect.metric.as_ref().map_or(place.clone(), |metric| checker.at(metric)));
+        }
+        let relations = relations(checker, written, expect, metric).at(|| place.clone())?;
+        ensure!(model.is_some() || metric == "noise_bound", "{place}: this expectation needs a model");
+        if let Some(range) = &expect.range {
+            range.get_ref().parse::<nalm::Distribution>().at(|| checker.at(range))?;
+        }
+        // A statement about a preset is none about runs with other settings.
+        let other = expect.preset.as_ref().is_some_and(|preset| *preset != experiment.preset);
+        if other || checker.is_changed() {
+            continue;
+        }
+        for label in places(expect, experiment, model) {
+            let section = section(checker, expect, experiment, model, &label)?;
+            for (length, relation) in &relations {
+                let (metric, source) = (metric.to_string(), expect.source.clone());
+                let (length, relation, place) = (*length, *relation, label.clone());
+                all.push(Expectation { section, model, place, metric, length, relation, source });
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// The range of a statement; without one, all of the paper's, or the only place of a task without ranges.
+fn places(expect: &Expect, experiment: &Experiment, model: Option<usize>) -> Vec<String> {
+    if let Some(range) = &expect.range {
+        return vec![range.get_ref().clone()];
+    }
+    let plain = experiment.groups.iter().any(|group| Some(group.model) == model && group.place.is_empty());
+    if plain { vec![String::new()] } else { super::check::paper_ranges() }
+}
+
+fn section(checker: &Checker<'_>, expect: &Expect, experiment: &Experiment, model: Option<usize>, place: &str) -> Result<usize> {
+    let Some(name) = &expect.section else {
+        let group = experiment.groups.iter().find(|group| Some(group.model) == model && group.place == place);
+        return Ok(group.map_or(0, |group| group.section));
+    };
+    let names: Vec<&str> = experiment.sections.iter().map(|section| section.name.as_str()).collect();
+    let unknown = || nalm::Error::unknown("section", name.get_ref(), &names);
+    names.iter().position(|known| known == name.get_ref()).ok_or_else(unknown).at(|| checker.at(name))
+}
+
+fn relations(checker: &Checker<'_>, written: &Written, expect: &Expect, metric: &str) -> Result<Vec<(Option<usize>, Relation)>> {
+    let model = |name| checker.model(written, name);
+    let given = [
+        expect.is.map(|value| match value {
+            Value::Plain(value) => Relation::Is(value),
+            Value::Mean(mean) => Relation::Mean(mean),
+        }),
+        expect.below.map(Relation::Below),
+        expect.above.as_ref().map(model).transpose()?.map(Relation::Above),
+        expect.equals.as_ref().map(model).transpose()?.map(Relation::Equals),
+    ];
+    let mut given = given.into_iter().flatten();
+    let by_length = metric == "success_at_length";
+    let all: Vec<(Option<usize>, Relation)> = match (given.next(), given.next(), &expect.values) {
+        (Some(relation), None, None) => vec![(None, relation)],
+        (None, None, Some(values)) if by_length => (1..).map(Some).zip(values.iter().copied().map(Relation::Is)).collect(),
+        (None, None, Some(_)) => bail!("{metric} has no lengths; give is, below, above or equals instead of values"),
+        _ => bail!("an expectation has exactly one of is, below, above, equals and values"),
+    };
+    let is_rate = by_length || ["success", "validation_success", "at_one"].contains(&metric) || metric.starts_with("product_");
+    for (_, relation) in &all {
+        if let Relation::Is(rate) | Relation::Below(rate) = relation {
+            ensure!(!is_rate || (0.0..=1.0).contains(rate), "a rate of {rate} was never published; give one between 0 and 1");
+        }
+    }
+    Ok(all)
+}

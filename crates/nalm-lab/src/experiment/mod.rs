@@ -1,0 +1,102 @@
+//! Experiments are data: a TOML file as written, and the same thing checked and complete.
+
+pub mod built_in;
+mod check;
+mod expectation;
+mod overrides;
+mod written;
+
+pub use built_in::{load, load_all};
+pub use check::check;
+pub use expectation::{Expectation, Relation};
+pub use overrides::Overrides;
+
+use crate::run::Spec;
+use crate::task::Measures;
+use std::ops::Range;
+
+/// The names that experiments may use besides those of modules and tasks.
+#[derive(Clone, Debug, Default)]
+pub struct Names {
+    /// Kinds of figures.
+    pub figures: Vec<&'static str>,
+    /// Metrics that statements can be about.
+    pub metrics: Vec<&'static str>,
+}
+
+/// An experiment, checked and complete.
+#[derive(Clone, Debug)]
+pub struct Experiment {
+    /// The name of its file.
+    pub name: String,
+    /// What the page is called.
+    pub title: String,
+    /// What the page says.
+    pub analysis: String,
+    /// How much of it is run.
+    pub preset: String,
+    /// What this is a reduction to, in words; empty if nothing is said.
+    pub scale: String,
+    /// The command that makes it.
+    pub command: String,
+    /// Kinds of figures, by name.
+    pub figures: Vec<String>,
+    /// Its parts.
+    pub sections: Vec<Section>,
+    /// Labels of the models, in the order of the file.
+    pub models: Vec<String>,
+    /// All runs.
+    pub runs: Vec<Spec>,
+    /// Section after section, model after model, place after place.
+    pub groups: Vec<Group>,
+    /// What was published about it.
+    pub expectations: Vec<Expectation>,
+    /// Models that the others are compared with, seed by seed.
+    pub baselines: Vec<usize>,
+    /// What the command line changed, and of which models.
+    pub notes: Vec<String>,
+}
+
+/// A part of an experiment with one problem.
+#[derive(Clone, Debug)]
+pub struct Section {
+    /// Empty if the experiment has only one.
+    pub name: String,
+    /// Its task.
+    pub task: String,
+    /// What the task's rows hold.
+    pub measures: Measures,
+    /// Labels of the ranges, or of what is varied instead.
+    pub places: Vec<String>,
+    /// Starting weights along each side of the unit square, where runs differ by these and not by seed.
+    pub grid: Option<usize>,
+    /// What takes the place of the ranges, where something else is varied.
+    pub axis: Option<String>,
+}
+
+/// The runs of one model at one place: those that differ by seed only.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// Its section.
+    pub section: usize,
+    /// Its model.
+    pub model: usize,
+    /// The label of the range, or of what is varied instead.
+    pub place: String,
+    /// Places in [`Experiment::runs`].
+    pub runs: Range<usize>,
+    /// How many parameters the network's last layer has.
+    pub last_layer: usize,
+}
+
+impl Experiment {
+    /// The identities of its runs.
+    pub fn ids(&self) -> Vec<String> {
+        self.runs.iter().map(Spec::id).collect()
+    }
+
+    /// Whether the runs of a group are a sample by seed, and not a grid of starting weights.
+    pub fn is_sampled(&self, group: &Group) -> bool {
+        self.sections[group.section].grid.is_none()
+    }
+}

@@ -1,0 +1,53 @@
+//! What the command line changes of an experiment.
+
+use serde_json::Value;
+
+/// What the command line changes.
+#[derive(Clone, Debug, Default)]
+pub struct Overrides {
+    /// How much of it is run.
+    pub preset: Option<String>,
+    /// Seeds instead of the preset's.
+    pub seeds: Option<u64>,
+    /// Settings by name, of the models that have them.
+    pub set: Vec<(String, Value)>,
+    /// Training ranges, each with its test range if that is not the published one.
+    pub ranges: Vec<(String, Option<String>)>,
+    /// Settings that take several values, by name.
+    pub sweep: Vec<(String, Vec<Value>)>,
+}
+
+impl Overrides {
+    /// A preset and nothing else.
+    pub fn preset(name: &str) -> Self {
+        Self { preset: Some(name.into()), ..Self::default() }
+    }
+
+    /// As they are typed, the preset excepted.
+    pub fn typed(&self) -> String {
+        let quoted = |text: String| if text.contains(['"', '\'', ' ', '[', '(']) { format!("'{text}'") } else { text };
+        let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), String::from);
+        let seeds = self.seeds.map(|n| format!(" --seeds {n}"));
+        let set = self.set.iter().map(|(key, value)| match key.as_str() {
+            "steps" | "stream" => format!(" --{key} {}", plain(value)),
+            _ => format!(" --set {}", quoted(format!("{key}={}", plain(value)))),
+        });
+        let ranges = self.ranges.iter().map(|(train, test)| {
+            let test = test.as_ref().map_or(String::new(), |test| format!(" --test-range {}", quoted(test.clone())));
+            format!(" --range {}{test}", quoted(train.clone()))
+        });
+        let sweep = self.sweep.iter().map(|(key, values)| {
+            let values: Vec<String> = values.iter().map(plain).collect();
+            format!(" --sweep {}", quoted(format!("{key}={}", values.join(";"))))
+        });
+        seeds.into_iter().chain(set).chain(ranges).chain(sweep).collect()
+    }
+
+    /// What they change, in words, beside what a preset is a reduction to.
+    pub(super) fn in_words(&self) -> String {
+        let set = self.set.iter().map(|(key, value)| format!("{key} = {value}"));
+        let seeds = self.seeds.map(|n| format!("the first {n} of the seeds"));
+        let all: Vec<String> = set.chain(seeds).collect();
+        if all.is_empty() { String::new() } else { format!("; but with {}", all.join(", ")) }
+    }
+}

@@ -1,0 +1,156 @@
+//! An experiment file as written: what TOML allows, nothing of it checked beyond its shape. Keys that are not listed here are settings of
+//! the task or of modules, which know them.
+
+use crate::run::schedule;
+use crate::task::network::Layer;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use toml::Spanned;
+
+/// Settings by name.
+pub(super) type Settings = BTreeMap<String, toml::Value>;
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Written {
+    pub(super) title: Option<String>,
+    #[serde(default)]
+    pub(super) analysis: String,
+    /// Kinds of figures; the three facets if absent.
+    pub(super) figures: Option<Vec<Spanned<String>>>,
+    /// Models that the others are compared with, seed by seed.
+    #[serde(default)]
+    pub(super) baselines: Vec<Spanned<String>>,
+    pub(super) task: Option<Spanned<String>>,
+    /// May be absent where there is only one.
+    pub(super) default_preset: Option<String>,
+    #[serde(default)]
+    pub(super) preset: BTreeMap<String, Preset>,
+    #[serde(default)]
+    pub(super) section: Vec<Section>,
+    #[serde(default)]
+    pub(super) model: Vec<Model>,
+    /// Training schedules of this experiment, by name.
+    #[serde(default)]
+    pub(super) schedule: BTreeMap<String, schedule::Written>,
+    #[serde(default)]
+    pub(super) expect: Vec<Expect>,
+    /// Settings that take several values.
+    #[serde(default)]
+    pub(super) sweep: BTreeMap<String, Vec<toml::Value>>,
+    #[serde(flatten)]
+    pub(super) settings: Settings,
+}
+
+/// How much is run. What a section leaves out is the experiment's.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(super) struct Preset {
+    pub(super) seeds: Option<Seeds>,
+    /// What this is a reduction to, in words.
+    pub(super) scale: Option<String>,
+    /// Models that take part, by label or module; all if absent.
+    pub(super) models: Option<Vec<Spanned<String>>>,
+    /// Training ranges, by themselves or with their test ranges; the nine of the paper if absent.
+    pub(super) ranges: Option<Vec<Spanned<toml::Value>>>,
+    pub(super) sweep: Option<BTreeMap<String, Vec<toml::Value>>>,
+    #[serde(flatten)]
+    pub(super) settings: Settings,
+}
+
+/// Seeds: so many, or these.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Seeds {
+    Count(u64),
+    List(Vec<u64>),
+}
+
+impl Preset {
+    /// This one, with `other`'s values where it has none.
+    pub(super) fn or(self, other: Self) -> Self {
+        let mut settings = other.settings;
+        settings.extend(self.settings);
+        Self {
+            seeds: self.seeds.or(other.seeds),
+            scale: self.scale.or(other.scale),
+            models: self.models.or(other.models),
+            ranges: self.ranges.or(other.ranges),
+            sweep: self.sweep.or(other.sweep),
+            settings,
+        }
+    }
+}
+
+/// A part of an experiment with a problem of its own. An experiment without sections is one section.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Section {
+    pub(super) name: String,
+    pub(super) task: Option<Spanned<String>>,
+    /// Models that take part, by label or module; all if absent.
+    pub(super) models: Option<Vec<Spanned<String>>>,
+    /// Instead of seeds: this many starting weights along each side of the unit square.
+    pub(super) grid: Option<usize>,
+    pub(super) sweep: Option<BTreeMap<String, Vec<toml::Value>>>,
+    #[serde(default)]
+    pub(super) preset: BTreeMap<String, Preset>,
+    #[serde(flatten)]
+    pub(super) settings: Settings,
+}
+
+/// A module, or a stack of layers, with its options.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Model {
+    pub(super) module: Option<Spanned<String>>,
+    pub(super) layers: Option<Spanned<Vec<Layer>>>,
+    /// The name in tables and figures; the module's own if absent.
+    pub(super) label: Option<String>,
+    /// Options of the module, and settings of the task that differ from the others'.
+    #[serde(default)]
+    pub(super) options: Settings,
+    /// A schedule of the experiment or of nalm list schedules; Adam and the module's published recipe if absent.
+    pub(super) schedule: Option<Spanned<String>>,
+    /// Last step by preset, where it differs from the others'.
+    #[serde(default)]
+    pub(super) steps: BTreeMap<String, u64>,
+}
+
+impl Model {
+    /// Where it stands in the file.
+    pub(super) fn span(&self) -> std::ops::Range<usize> {
+        let layers = || self.layers.as_ref().map(Spanned::span);
+        self.module.as_ref().map(Spanned::span).or_else(layers).unwrap_or_default()
+    }
+}
+
+/// A published statement: a metric, and exactly one of `is`, `below`, `above`, `equals` and `values`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Expect {
+    pub(super) model: Option<Spanned<String>>,
+    /// All of the paper's ranges if absent.
+    pub(super) range: Option<Spanned<String>>,
+    /// The first section with this model and range if absent.
+    pub(super) section: Option<Spanned<String>>,
+    /// The one preset that is long enough for the statement; every preset if absent.
+    pub(super) preset: Option<String>,
+    /// Success if absent.
+    pub(super) metric: Option<Spanned<String>>,
+    /// This value; or a mean and its half-width.
+    pub(super) is: Option<Value>,
+    pub(super) below: Option<f64>,
+    /// Above that model.
+    pub(super) above: Option<Spanned<String>>,
+    /// The same as that model.
+    pub(super) equals: Option<Spanned<String>>,
+    /// Values by length, from one on.
+    pub(super) values: Option<Vec<f64>>,
+    pub(super) source: String,
+}
+
+/// A published value, with or without its half-width.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Value {
+    Plain(f64),
+    Mean([f64; 2]),
+}

@@ -1,0 +1,93 @@
+//! What a run looked like on its way: errors and weights, at steps that thin out as it goes on.
+
+use nalm::{Network, Observer};
+use serde::{Deserialize, Serialize};
+use std::ops::ControlFlow;
+
+/// More weights than this are not followed.
+const MOST_WEIGHTS: usize = 8;
+
+/// The learning curve of a run, and the way of its last layer's weights.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+pub struct Curve {
+    pub errors: Vec<Point>,
+    /// Updates done, and the weights after them.
+    pub weights: Vec<(u64, Vec<Option<f32>>)>,
+}
+
+/// Errors of the weights after `step` updates.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Point {
+    pub step: u64,
+    pub validation: Option<f64>,
+    pub test: Option<f64>,
+    pub sparsity: Option<f64>,
+}
+
+/// Follows a run.
+#[derive(Default)]
+pub struct Recorder {
+    curve: Curve,
+    next_error: u64,
+    next_weights: u64,
+    /// The last errors of a run whose last phase is short, and short is what it is about.
+    last: Option<Point>,
+    whole: bool,
+}
+
+/// About fifty a decade from the hundredth step on.
+fn after(step: u64) -> u64 {
+    step + (step / 20).max(1)
+}
+
+impl Recorder {
+    /// Follows a run that is trained in phases: to its end, however soon after the last point that is.
+    pub fn to_the_end() -> Self {
+        Self { whole: true, ..Self::default() }
+    }
+
+    /// The curve, with the weights of the last layer only.
+    pub fn finish(mut self, network: &Network<f32>) -> Curve {
+        let layers = network.layers().len();
+        let own = network.layers()[layers - 1].param_len();
+        self.curve.errors.extend(self.last.take());
+        if own > MOST_WEIGHTS {
+            self.curve.weights.clear();
+        }
+        for (_, weights) in &mut self.curve.weights {
+            weights.drain(..weights.len() - own);
+        }
+        self.curve
+    }
+
+    fn weights(&mut self, updates: u64, params: &[f32]) {
+        if updates >= self.next_weights {
+            self.next_weights = after(updates);
+            self.curve.weights.push((updates, params.iter().map(|w| w.is_finite().then_some(*w)).collect()));
+        }
+    }
+}
+
+impl Observer<f32> for Recorder {
+    fn logged(&mut self, row: &nalm::LoggedErrors, params: &[f32]) -> ControlFlow<()> {
+        if row.step == 0 {
+            self.weights(0, params);
+        }
+        let finite = |x: f64| x.is_finite().then_some(x);
+        let [validation, test, sparsity] = [row.validation, row.test, row.sparsity].map(finite);
+        let point = Point { step: row.step, validation, test, sparsity };
+        if row.step >= self.next_error {
+            self.next_error = after(row.step);
+            self.curve.errors.push(point);
+            self.last = None;
+        } else if self.whole {
+            self.last = Some(point);
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn stepped(&mut self, step: u64, _: f32, _: f32, params: &[f32]) -> ControlFlow<()> {
+        self.weights(step + 1, params);
+        ControlFlow::Continue(())
+    }
+}

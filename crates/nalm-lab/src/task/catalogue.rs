@@ -1,0 +1,119 @@
+//! The modules and tasks there are: those of this project, and those that a program of one's own adds.
+
+use super::{Numbers, Ranges, TableProblem, Task};
+use nalm::Error;
+use nalm::module::{self, Spec};
+use nalm::task::TaskSpec;
+use std::sync::Arc;
+
+/// A module in both precisions.
+pub struct ModuleEntry {
+    /// For training.
+    pub single: Spec<f32>,
+    /// For gradient checks.
+    pub double: Spec<f64>,
+}
+
+/// A name that stands for a module with an option, as records show it.
+#[derive(Clone, Copy, Debug)]
+pub struct Alias {
+    /// The name.
+    pub name: &'static str,
+    /// The name in tables and figures.
+    pub label: &'static str,
+    /// The module.
+    pub module: &'static str,
+    /// The option.
+    pub option: &'static str,
+    /// Its value, as it is typed.
+    pub value: &'static str,
+}
+
+const ALIASES: [Alias; 4] = [
+    Alias { name: "snmu-batch", label: "batch sNMU", module: "snmu", option: "noise", value: "batch" },
+    Alias { name: "nmu-grad-noise", label: "NMU + gradient noise", module: "nmu", option: "gradient_noise", value: "0.01" },
+    Alias { name: "mlp-1", label: "MLP (1)", module: "mlp", option: "hidden", value: "1" },
+    Alias { name: "mlp-100", label: "MLP (100)", module: "mlp", option: "hidden", value: "100" },
+];
+
+/// All modules and tasks.
+pub struct Catalogue {
+    modules: Vec<ModuleEntry>,
+    tasks: Vec<Arc<dyn Task>>,
+}
+
+impl Default for Catalogue {
+    /// Those of this project.
+    fn default() -> Self {
+        let pairs = module::list::<f32>().into_iter().zip(module::list::<f64>());
+        let modules = pairs.map(|(single, double)| ModuleEntry { single, double }).collect();
+        let mut catalogue = Self { modules, tasks: Vec::new() };
+        nalm::task::list::<f32>().into_iter().for_each(|spec| catalogue.add_ranges(spec));
+        catalogue.add_task(Arc::new(Numbers::new(TableProblem::default())));
+        #[cfg(feature = "images")]
+        super::Images::all().into_iter().for_each(|task| catalogue.add_task(Arc::new(task)));
+        catalogue
+    }
+}
+
+impl Catalogue {
+    /// Adds a module, in both precisions.
+    pub fn add_module(&mut self, single: Spec<f32>, double: Spec<f64>) {
+        self.modules.push(ModuleEntry { single, double });
+    }
+
+    /// Adds a task of the core's kind, whose data come from ranges.
+    pub fn add_ranges(&mut self, spec: TaskSpec<f32>) {
+        self.add_task(Arc::new(Numbers::new(Ranges(spec))));
+    }
+
+    /// Adds a task.
+    pub fn add_task(&mut self, task: Arc<dyn Task>) {
+        self.tasks.push(task);
+    }
+
+    /// All modules.
+    pub fn modules(&self) -> &[ModuleEntry] {
+        &self.modules
+    }
+
+    /// All tasks.
+    pub fn tasks(&self) -> &[Arc<dyn Task>] {
+        &self.tasks
+    }
+
+    /// The task with this name.
+    pub fn task(&self, name: &str) -> Result<&Arc<dyn Task>, Error> {
+        let names: Vec<&str> = self.tasks.iter().map(|task| task.name()).collect();
+        self.tasks.iter().find(|task| task.name() == name).ok_or_else(|| Error::unknown("task", name, &names))
+    }
+
+    /// The module with this name, or that an alias stands for.
+    pub fn module(&self, name: &str) -> Result<&ModuleEntry, Error> {
+        let module = alias(name).map_or(name, |alias| alias.module);
+        self.modules.iter().find(|entry| entry.single.name == module).ok_or_else(|| {
+            let aliases = ALIASES.iter().map(|alias| alias.name);
+            let names: Vec<&str> = self.modules.iter().map(|entry| entry.single.name).chain(aliases).collect();
+            Error::unknown("module", name, &names)
+        })
+    }
+
+    /// The label of a module or alias in tables and figures; a name that is not listed as it is.
+    pub fn label(&self, name: &str) -> String {
+        let module = || self.module(name).map_or(name, |entry| entry.single.label);
+        alias(name).map_or_else(module, |alias| alias.label).into()
+    }
+
+    /// The name of every option of every module.
+    pub fn option_names(&self) -> Vec<&'static str> {
+        let mut names: Vec<&str> = self.modules.iter().flat_map(|entry| entry.single.options).map(|o| o.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+}
+
+/// What a name stands for, if it is an alias.
+pub(crate) fn alias(name: &str) -> Option<&'static Alias> {
+    ALIASES.iter().find(|alias| alias.name == name)
+}

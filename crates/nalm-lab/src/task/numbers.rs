@@ -1,0 +1,414 @@
+//! Runs of networks on numbers: a problem, a unit or a stack, and how it is trained.
+
+use super::catalogue::{Catalogue, alias};
+use super::network::{self, Layer};
+use super::{Advance, Choices, Finished, Run, Task, Tensors, Watch};
+use crate::error::{Context, Error, Result, bail, ensure};
+use crate::run::curve::{Curve, Recorder};
+use crate::run::spec::{hex, json, setting};
+use crate::run::{Row, Spec, Status, schedule};
+use nalm::second_order::follow;
+use nalm::setting::Kind;
+use nalm::task::FrontLayer;
+use nalm::{Config, GradientNoise, LoggedErrors, Network, Observer, Optimiser, Options, Outcome, Penalty, Setting, Stream, Verdict, train};
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Where the data of a run come from, and what was published about it.
+pub trait Problem: Send + Sync {
+    /// The name in experiment files and records.
+    fn name(&self) -> &str;
+    /// What is to be learned.
+    fn summary(&self) -> &str;
+    /// What can be chosen of it.
+    fn settings(&self) -> Vec<Setting>;
+    /// Which of these every specification names; the others only where they differ from what was published.
+    fn named(&self) -> &[&'static str];
+    /// The published last step.
+    fn steps(&self) -> u64;
+    /// The published ramp of the sparsity penalties.
+    fn ramp(&self) -> (u64, u64);
+    /// Completes what was chosen of it, so that equal problems read alike.
+    fn complete(&self, given: &mut Map<String, Value>) -> Result<()>;
+    /// Makes a file of data known, for problems that have such.
+    fn load(&self, file: &Path) -> Result<()> {
+        bail!("{} takes no data of one's own, so {} is of no use", self.name(), file.display())
+    }
+    /// The layers of the published network in front of the unit.
+    fn front(&self, spec: &Spec) -> Result<Vec<FrontLayer>>;
+    /// The task of a run.
+    fn task(&self, spec: &Spec) -> Result<Arc<dyn nalm::Task<f32>>>;
+}
+
+const fn training(name: &'static str, kind: Kind, default: &'static str, meaning: &'static str) -> Setting {
+    Setting { name, kind, default, meaning, numerics: true }
+}
+
+/// How a run is trained, where it differs from what was published.
+const TRAINING: [Setting; 10] = [
+    training("stream", Kind::text::<Stream>("fast or reference"), "fast", "the random streams"),
+    training("steps", Kind::Whole, "", "the last step; the task's published one if not given"),
+    Setting { name: "curve", kind: Kind::Flag, default: "false", meaning: "whether the row keeps its learning curve", numerics: false },
+    training("learning_rate", Kind::Number, "", "the learning rate; the module's published one if not given"),
+    training("ramp", Kind::WholePair, "", "first and last step of the penalty's ramp; the task's published ones if not given"),
+    training("clamp", Kind::Flag, "true", "whether weights are moved into their boxes"),
+    training("penalty", Kind::Flag, "true", "whether the modules' penalties act"),
+    training("gradient_noise", Kind::Number, "", "variance of the gradient noise at step 0; none if not given"),
+    training("weights", Kind::Numbers, "", "parameters to start from; random ones if not given"),
+    training("fit_samples", Kind::Whole, "", "samples of every second-order fit of the schedule; as the schedule says if not given"),
+];
+
+/// Settings that stand at the top of a specification.
+const TOP: [&str; 3] = ["stream", "steps", "curve"];
+
+/// Settings that phases say, where there is a schedule.
+const BY_PHASE: [&str; 4] = ["learning_rate", "ramp", "clamp", "penalty"];
+
+/// Rows in a batch, as published, in which steps are counted.
+const BATCH: usize = 128;
+
+/// More parameters than this do not stand in a row.
+const MOST_IN_ROW: usize = 1_000;
+
+/// The task of training networks on a problem.
+pub struct Numbers {
+    problem: Box<dyn Problem>,
+}
+
+/// A run made ready.
+pub struct Built {
+    /// The network.
+    pub network: Network<f32>,
+    /// The data.
+    pub task: Arc<dyn nalm::Task<f32>>,
+    /// How it is trained.
+    pub config: Config,
+    /// In which phases, if it is.
+    pub schedule: Option<schedule::Written>,
+}
+
+/// The network of a run whose task has numbers.
+pub fn build(catalogue: &Catalogue, spec: &Spec) -> Result<Network<f32>> {
+    let inputs = spec.whole("inputs").unwrap_or_default() as usize;
+    if let Some(layers) = spec.get("layers") {
+        let layers: Vec<Layer> = serde_json::from_value(layers.clone())?;
+        return network::stack(catalogue, &layers, inputs);
+    }
+    let front = catalogue.task(spec.task())?.front(spec)?;
+    network::unit(catalogue, &front, spec.module(), inputs, &spec.options(&[]))
+}
+
+impl Numbers {
+    /// The task of training on a problem.
+    pub fn new(problem: impl Problem + 'static) -> Self {
+        Self { problem: Box::new(problem) }
+    }
+
+    /// Makes network, data and settings of a run.
+    pub fn build(&self, catalogue: &Catalogue, spec: &Spec) -> Result<Built> {
+        let network = build(catalogue, spec)?;
+        let task = self.problem.task(spec)?;
+        let options = spec.options(&TOP);
+        let of = |name: &str| options.get(name).map(|_| TRAINING.iter().find(|s| s.name == name).expect("declared above"));
+        let schedule = spec.get("schedule").map(|value| serde_json::from_value::<schedule::Written>(value.clone())).transpose()?;
+        if schedule.is_some() {
+            let given = BY_PHASE.into_iter().find(|name| options.get(name).is_some());
+            ensure!(given.is_none(), "{} is for training without a schedule; here the phases say it", given.unwrap_or_default());
+        }
+        let (start, end) = of("ramp").map_or(Ok(self.problem.ramp()), |s| options.whole_pair(s))?;
+        let steps = spec.whole("steps").unwrap_or(self.problem.steps());
+        let mut config = Config::published(&network).steps(steps).ramp(start, end).stream(spec.text("stream").parse()?);
+        if let Some(rate) = of("learning_rate") {
+            config.optimiser = Optimiser::adam(options.number(rate)?);
+        }
+        let declared = &TRAINING[7];
+        let noise = of("gradient_noise").map(|s| options.number(s)).transpose()?;
+        let by_alias = alias(spec.module()).filter(|alias| alias.option == declared.name);
+        let by_alias = by_alias.map(|alias| Options::new().with(declared.name, declared.parse(alias.value)?).number(declared));
+        config.gradient_noise = noise.or(by_alias.transpose()?).map(GradientNoise::new);
+        config.clamp = of("clamp").map_or(Ok(true), |s| options.flag(s))?;
+        if !of("penalty").map_or(Ok(true), |s| options.flag(s))? {
+            config.penalties.fill(Penalty::NONE);
+        }
+        config.start = spec.numbers("weights");
+        config.check(&network, &*task)?;
+        Ok(Built { network, task, config, schedule })
+    }
+
+    /// The module's options and the task's settings, of which one is called `name`.
+    fn declared(&self, catalogue: &Catalogue, module: Option<&str>, name: &str) -> Result<Setting> {
+        let options = module.map_or(Ok(&[][..]), |module| catalogue.module(module).map(|entry| entry.single.options))?;
+        let settings = self.settings();
+        if let Some(found) = settings.iter().chain(options).find(|setting| setting.name == name) {
+            return Ok(*found);
+        }
+        // An option of another module is refused by this one; a name that nobody knows was mistyped.
+        if let Some(module) = module
+            && catalogue.option_names().contains(&name)
+        {
+            nalm::setting::find(catalogue.module(module)?.single.name, options, name)?;
+        }
+        let names: Vec<&str> = settings.iter().map(|s| s.name).chain(catalogue.option_names()).collect();
+        Err(nalm::Error::unknown("option", name, &names).into())
+    }
+}
+
+impl Task for Numbers {
+    fn name(&self) -> &str {
+        self.problem.name()
+    }
+
+    fn summary(&self) -> &str {
+        self.problem.summary()
+    }
+
+    fn settings(&self) -> Vec<Setting> {
+        self.problem.settings().into_iter().chain(TRAINING).collect()
+    }
+
+    fn numerics(&self) -> u64 {
+        nalm::NUMERICS.into()
+    }
+
+    fn front(&self, spec: &Spec) -> Result<Vec<FrontLayer>> {
+        self.problem.front(spec)
+    }
+
+    fn load(&self, file: &Path) -> Result<()> {
+        self.problem.load(file)
+    }
+
+    fn specify(&self, catalogue: &Catalogue, choices: &Choices) -> Result<Spec> {
+        let module = choices.module.as_deref();
+        let mut top = Map::new();
+        let (mut options, mut problem, mut schedule) = (Map::new(), Map::new(), choices.schedule.clone());
+        let own: Vec<&str> = self.problem.settings().iter().map(|setting| setting.name).collect();
+        for (name, value) in &choices.values {
+            let declared = self.declared(catalogue, module, name)?;
+            let wrong = || Error::Request(format!("{name} is {value}; it must be {}", declared.kind.name()));
+            let value = json(&declared.check(&setting(value).ok_or_else(wrong)?)?);
+            match name.as_str() {
+                "fit_samples" => fit_samples(&mut schedule, value.as_u64().unwrap_or_default() as usize)?,
+                "curve" if value == Value::Bool(false) => {}
+                // Recorded rows have these two among the module's options.
+                "augment" | "normalise" => _ = options.insert(name.clone(), value),
+                name if TOP.contains(&name) || self.problem.named().contains(&name) => _ = top.insert(name.into(), value),
+                name if own.contains(&name) => _ = problem.insert(name.into(), value),
+                name => _ = options.insert(name.into(), value),
+            }
+        }
+        self.problem.complete(&mut top)?;
+        top.entry("stream").or_insert_with(|| "fast".into());
+        top.entry("steps").or_insert_with(|| self.problem.steps().into());
+        top.insert("task".into(), self.name().into());
+        match (&choices.layers, module) {
+            (Some(layers), None) => _ = top.insert("layers".into(), serde_json::to_value(layers)?),
+            (None, Some(module)) => _ = top.insert("module".into(), module.into()),
+            _ => bail!("give a module or layers, not both"),
+        }
+        top.insert("options".into(), options.into());
+        if !problem.is_empty() {
+            top.insert("problem".into(), problem.into());
+        }
+        top.insert("seed".into(), choices.seed.into());
+        top.insert("numerics".into(), self.numerics().into());
+        let mut spec = Spec::try_from(top).map_err(|why| Error::Request(why.into()))?;
+        if let Some(written) = schedule {
+            // Written out, so that equal schedules read alike; its steps are the run's.
+            let read = written.read()?;
+            let steps = read.steps(BATCH, build(catalogue, &spec)?.param_len());
+            spec = spec.with("steps", steps).with("schedule", serde_json::to_value(schedule::Written::of(&read))?);
+        }
+        Ok(spec)
+    }
+
+    fn check(&self, catalogue: &Catalogue, spec: &Spec) -> Result<usize> {
+        let Built { network, .. } = self.build(catalogue, spec)?;
+        Ok(network.layers().last().map_or(0, |layer| layer.param_len()))
+    }
+
+    fn cost(&self, spec: &Spec) -> f64 {
+        let inputs = spec.whole("inputs").unwrap_or(2) as f64;
+        let hidden = spec.whole("hidden").or_else(|| alias(spec.module())?.value.parse().ok()).unwrap_or(1) as f64;
+        let is_mlp = spec.module() == "mlp" || alias(spec.module()).is_some_and(|alias| alias.module == "mlp");
+        let sampled = inputs * if spec.text("stream") == "reference" { 0.25 } else { 0.04 };
+        let step = 0.3 + sampled + if is_mlp { 0.06 * hidden } else { 0.2 };
+        // Both fixed sets together have 156 batches, of which only the forward pass is computed.
+        let evaluation = 156.0 * 0.4 * (step - sampled) + 5.0 * inputs;
+        let first_order = |steps: u64| 1e-6 * (steps as f64 * step + (steps / 1_000 + 2) as f64 * evaluation);
+        let written = spec.get("schedule").and_then(|value| serde_json::from_value::<schedule::Written>(value.clone()).ok());
+        let Some(written) = written else { return first_order(spec.whole("steps").unwrap_or_default()) };
+        let sums = self.problem.front(spec).ok().and_then(|front| Some(front.first()?.outputs)).unwrap_or(2);
+        written.phase.iter().fold(0.0, |sum, phase| {
+            let size = inputs * sums as f64 / 200.0;
+            let fit = 2e-6 * phase.samples.unwrap_or(0) as f64 * size * (0.5 + 0.5 * size);
+            // Most fits end early.
+            sum + first_order(phase.steps.unwrap_or(0)) + 0.2 * phase.iterations.unwrap_or(0) as f64 * fit
+        })
+    }
+
+    fn shared(&self, spec: &Spec) -> Option<String> {
+        // A curve thins out by the steps of its own run, and reinitialisations are counted over the whole of it.
+        let alone = spec.get("curve").is_some() || spec.module() == "inalu" || spec.get("layers").is_some();
+        (!alone).then(|| spec.with("steps", 0).id())
+    }
+
+    fn start<'a>(&'a self, catalogue: &'a Catalogue, job: &[&'a Spec], _threads: usize) -> Result<Box<dyn Run + 'a>> {
+        Ok(Box::new(Training { task: self, catalogue, job: job.to_vec(), finished: Vec::new() }))
+    }
+}
+
+/// Gives all fits of a schedule this many samples.
+fn fit_samples(schedule: &mut Option<schedule::Written>, samples: usize) -> Result<()> {
+    let Some(schedule) = schedule else { bail!("fit_samples is for a model with a schedule") };
+    for phase in schedule.phase.iter_mut().filter(|phase| phase.optimiser == "lm") {
+        (phase.samples, phase.per_parameter) = (Some(samples), Some(0.0));
+    }
+    Ok(())
+}
+
+/// A run, or several that differ in length only: the longest, which on its way is each of the others.
+struct Training<'a> {
+    task: &'a Numbers,
+    catalogue: &'a Catalogue,
+    job: Vec<&'a Spec>,
+    finished: Vec<Finished>,
+}
+
+impl Run for Training<'_> {
+    fn advance(&mut self, watch: &dyn Watch) -> Result<Advance> {
+        let Some((longest, shorter)) = self.job.split_last() else { return Ok(Advance::Done) };
+        let place = || format!("run {} on {}", longest.module(), longest.text("range"));
+        let Built { network, task, config, schedule } = self.task.build(self.catalogue, longest).at(place)?;
+        let recorder = longest.get("curve").map(|_| match &schedule {
+            Some(_) => Recorder::to_the_end(),
+            None => Recorder::default(),
+        });
+        let ends = shorter.iter().filter_map(|spec| spec.whole("steps")).collect();
+        let mut observer = Follower { watch, steps: config.steps, recorder, ends, kept: Vec::new() };
+        let outcome = match &schedule {
+            None => train(&network, &*task, longest.seed(), &config, &mut observer)?,
+            Some(written) => follow(&network, &*task, longest.seed(), &config, &written.read()?, &mut observer)?,
+        };
+        if matches!(outcome.status, nalm::Status::Cancelled { .. }) {
+            return Ok(Advance::Stopped);
+        }
+        for (k, spec) in shorter.iter().enumerate() {
+            // A run that diverged before ended with the parameters of that moment.
+            let params = observer.kept.get(k).unwrap_or(&outcome.params).clone();
+            let prefix = outcome.prefix(spec.whole("steps").unwrap_or_default(), params, task.thresholds());
+            self.finished.push(finish(spec, &network, &prefix, None));
+        }
+        let curve = observer.recorder.map(|recorder| recorder.finish(&network));
+        self.finished.push(finish(longest, &network, &outcome, curve));
+        Ok(Advance::Done)
+    }
+
+    fn finish(&mut self) -> Result<Vec<Finished>> {
+        Ok(std::mem::take(&mut self.finished))
+    }
+}
+
+/// Stops a run between two evaluations, follows it where its curve is kept, and keeps the parameters after some steps.
+struct Follower<'a> {
+    watch: &'a dyn Watch,
+    steps: u64,
+    recorder: Option<Recorder>,
+    /// Last steps of shorter runs, ascending, and the parameters after those that were reached.
+    ends: Vec<u64>,
+    kept: Vec<Vec<f32>>,
+}
+
+impl Observer<f32> for Follower<'_> {
+    fn logged(&mut self, row: &LoggedErrors, params: &[f32]) -> ControlFlow<()> {
+        self.watch.reached(row.step as f64 / self.steps.max(1) as f64);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.logged(row, params)?;
+        }
+        if self.watch.stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    #[inline(always)]
+    fn stepped(&mut self, step: u64, loss: f32, penalty: f32, params: &[f32]) -> ControlFlow<()> {
+        if self.ends.get(self.kept.len()).is_some_and(|end| *end == step) {
+            self.kept.push(params.to_vec());
+        }
+        match &mut self.recorder {
+            Some(recorder) => recorder.stepped(step, loss, penalty, params),
+            None => ControlFlow::Continue(()),
+        }
+    }
+}
+
+fn finish(spec: &Spec, network: &Network<f32>, outcome: &Outcome<f32>, curve: Option<Curve>) -> Finished {
+    let mut row = row(spec, outcome, curve);
+    let tensors = take_tensors(&mut row, network, &outcome.params);
+    Finished { row, tensors }
+}
+
+/// The row of a run that was carried out, all parameters in it.
+pub(crate) fn row(spec: &Spec, outcome: &Outcome<f32>, curve: Option<Curve>) -> Row {
+    let (status, reason) = match outcome.status {
+        nalm::Status::Diverged { step } => (Status::Diverged, Some(format!("step {step}"))),
+        nalm::Status::Completed | nalm::Status::Cancelled { .. } => (Status::Completed, None),
+    };
+    let mut row = Row::new(spec, status, reason, result_hash(outcome));
+    let mut put = |name: String, value: Value| _ = row.metrics.insert(name, value);
+    let mut judged = |verdict: &Verdict, suffix: &str| {
+        put(format!("solved{suffix}"), verdict.solved.into());
+        put(format!("solved_at{suffix}"), verdict.solved_at.filter(|_| verdict.solved).into());
+        put(format!("last_row_solved{suffix}"), verdict.last_row_solved.into());
+        put(format!("stays_solved{suffix}"), verdict.stays_solved.into());
+    };
+    judged(outcome.flat.as_ref().unwrap_or(&outcome.simulated), "");
+    if outcome.flat.is_some() {
+        judged(&outcome.simulated, "_simulated");
+    }
+    put("best_step".into(), outcome.best_step.into());
+    put("validation_error".into(), outcome.validation_error.into());
+    put("test_error".into(), outcome.test_error.into());
+    put("sparsity_error".into(), outcome.sparsity_error.into());
+    if spec.get("schedule").is_some() {
+        put("attempts".into(), (outcome.reinitialisations + 1).into());
+    }
+    row.artefacts.insert("weights".into(), outcome.params.clone().into());
+    if let Some(curve) = curve {
+        row.series.insert("curve".into(), serde_json::to_value(curve).expect("a curve is plain data"));
+    }
+    row
+}
+
+/// Moves the parameters out of the row if they are too many for it; the last layer's stay if they are few.
+fn take_tensors(row: &mut Row, network: &Network<f32>, params: &[f32]) -> Option<Tensors> {
+    if params.len() <= MOST_IN_ROW {
+        return None;
+    }
+    let last = network.layers().len() - 1;
+    let own = network.layer_params(params, last);
+    let kept = if last > 0 && own.len() <= MOST_IN_ROW { own } else { &[] };
+    row.artefacts.insert("weights".into(), kept.to_vec().into());
+    row.artefacts.insert("weights_file".into(), format!("weights/{}.safetensors", row.id).into());
+    let layer = |k: usize| {
+        let numbers = network.layer_params(params, k).to_vec();
+        (format!("{k}.{}", network.layers()[k].name()), vec![numbers.len()], numbers)
+    };
+    Some(Tensors { tensors: (0..=last).map(layer).collect(), about: None })
+}
+
+fn result_hash(outcome: &Outcome<f32>) -> String {
+    let mut hash = Sha256::new();
+    for row in &outcome.rows {
+        hash.update(row.step.to_le_bytes());
+        for number in [row.validation, row.test, row.sparsity] {
+            // All NaNs are one, whatever their payload.
+            hash.update(if number.is_nan() { u64::MAX } else { number.to_bits() }.to_le_bytes());
+        }
+    }
+    for weight in &outcome.params {
+        hash.update(if weight.is_nan() { u32::MAX } else { weight.to_bits() }.to_le_bytes());
+    }
+    hex(&hash.finalize()[..16])
+}

@@ -1,0 +1,142 @@
+//! Problems whose inputs are drawn from a range, and are tested on another one.
+
+use super::numbers::Problem;
+use crate::error::{Context, Error, Result, bail, ensure};
+use crate::run::Spec;
+use nalm::setting::Kind;
+use nalm::task::{DATA_SETTINGS, FrontLayer, PAPER_RANGES, TaskSpec, with_data_settings};
+use nalm::{Distribution, Setting};
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A task of the core, with a training and a test range.
+pub struct Ranges(pub TaskSpec<f32>);
+
+const RANGES: [Setting; 2] = [
+    Setting {
+        name: "range",
+        kind: Kind::text::<Distribution>("a range"),
+        default: "U[1,2)",
+        meaning: "the training range",
+        numerics: true,
+    },
+    Setting {
+        name: "test_range",
+        kind: Kind::text::<Distribution>("a range"),
+        default: "",
+        meaning: "the test range; the published one of the training range if not given",
+        numerics: true,
+    },
+];
+
+/// The test range that was published with a training range.
+pub fn published_test_range(range: &str) -> Option<&'static str> {
+    PAPER_RANGES.iter().find(|(train, _)| *train == range).map(|(_, test)| *test)
+}
+
+/// Tasks made before. Thousands of runs share a task, and some thresholds take a while to simulate.
+static TASKS: Mutex<BTreeMap<String, Arc<dyn nalm::Task<f32>>>> = Mutex::new(BTreeMap::new());
+
+impl Problem for Ranges {
+    fn name(&self) -> &str {
+        self.0.name
+    }
+
+    fn summary(&self) -> &str {
+        self.0.summary
+    }
+
+    fn settings(&self) -> Vec<Setting> {
+        self.0.parameters.iter().copied().chain(RANGES).chain(DATA_SETTINGS).collect()
+    }
+
+    fn named(&self) -> &[&'static str] {
+        &["operation", "inputs", "range", "test_range"]
+    }
+
+    fn steps(&self) -> u64 {
+        self.0.steps
+    }
+
+    fn ramp(&self) -> (u64, u64) {
+        self.0.ramp
+    }
+
+    fn complete(&self, given: &mut Map<String, Value>) -> Result<()> {
+        for setting in self.0.parameters.iter().chain(&RANGES[..1]).filter(|s| self.named().contains(&s.name)) {
+            if !given.contains_key(setting.name) {
+                given.insert(setting.name.into(), crate::run::spec::json(&setting.parse(setting.default)?));
+            }
+        }
+        let train = given["range"].as_str().unwrap_or_default().to_string();
+        let Some(test) = given.get("test_range").and_then(Value::as_str) else {
+            let Some(test) = published_test_range(&train) else {
+                bail!("{train} has no published test range; give one, such as {{ train = \"{train}\", test = \"U[2,6)\" }} or --test-range");
+            };
+            given.insert("test_range".into(), test.into());
+            return Ok(());
+        };
+        let overlap = overlap(&train.parse()?, &test.parse()?);
+        ensure!(
+            !overlap,
+            "the test range {test} overlaps the training range {train}; extrapolation is tested outside of it, so give ranges apart"
+        );
+        Ok(())
+    }
+
+    fn front(&self, spec: &Spec) -> Result<Vec<FrontLayer>> {
+        Ok((self.0.front)(&spec.options(&["inputs"]))?)
+    }
+
+    fn task(&self, spec: &Spec) -> Result<Arc<dyn nalm::Task<f32>>> {
+        let options = spec.options(&["operation", "inputs"]);
+        let own: Map<String, Value> = self
+            .settings()
+            .iter()
+            .filter(|setting| !DATA_SETTINGS.iter().any(|data| data.name == setting.name))
+            .filter_map(|setting| Some((setting.name.into(), spec.get(setting.name)?.clone())))
+            .collect();
+        let key = format!("{} {}", self.0.name, Value::from(own));
+        let train: Distribution = spec.text("range").parse()?;
+        let mut tasks = TASKS.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = tasks.get(&key).cloned();
+        let task = match known {
+            Some(task) => task,
+            None => {
+                let place = || format!("task {}", self.0.name);
+                let task = (self.0.build)(&options, train.clone(), spec.text("test_range").parse()?).at(place)?;
+                let task: Arc<dyn nalm::Task<f32>> = task.into();
+                tasks.insert(key, Arc::clone(&task));
+                task
+            }
+        };
+        drop(tasks);
+        with_data_settings(task, &options, &train).map_err(Error::from)
+    }
+}
+
+/// Whether two ranges have numbers in common; others than uniform ones are not compared.
+fn overlap(a: &Distribution, b: &Distribution) -> bool {
+    let (Some(a), Some(b)) = (a.as_range(), b.as_range()) else { return false };
+    a.intervals().iter().any(|x| b.intervals().iter().any(|y| x.low() < y.high() && y.low() < x.high()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_that_touch_do_not_overlap() {
+        let range = |text: &str| text.parse::<Distribution>().unwrap();
+        for (a, b, want) in [
+            ("U[1,2)", "U[2,6)", false),
+            ("U[1,2)", "U[1.5,6)", true),
+            ("U[-2,2)", "U[-6,-2)∪U[2,6)", false),
+            ("U[-2,2)", "U[-6,-1.9)∪U[2,6)", true),
+        ] {
+            assert_eq!(overlap(&range(a), &range(b)), want, "{a} {b}");
+        }
+        assert!(PAPER_RANGES.iter().all(|(train, test)| !overlap(&range(train), &range(test))));
+    }
+}
