@@ -15,7 +15,8 @@ pub struct Config {
     pub steps: u64,
     /// Rows in a training batch.
     pub batch: usize,
-    /// Rows in the validation and in the test set.
+    /// Rows in the validation and in the test set. Tasks with data of their own have sets of their own size instead:
+    /// [`Task::evaluation_rows`].
     pub evaluation: usize,
     /// Steps between two evaluations.
     pub log_every: u64,
@@ -112,7 +113,8 @@ impl Config {
         Error::check(self.batch > 0, "batch size", 0.0, "at least 1")?;
         Error::check(self.evaluation > 0, "size of the evaluation sets", 0.0, "at least 1")?;
         Error::check(self.log_every > 0, "steps between two evaluations", 0.0, "at least 1")?;
-        let numbers = network.shape().inputs as f64 * self.batch.max(self.evaluation) as f64;
+        let (validation, test) = task.evaluation_rows().unwrap_or((self.evaluation, self.evaluation));
+        let numbers = network.shape().inputs as f64 * self.batch.max(validation).max(test) as f64;
         Error::check(numbers <= MOST_NUMBERS, "numbers in a set (rows times inputs)", numbers, "at most 2^28")?;
         self.optimiser.check()?;
         if self.penalties.len() != network.layers().len() {

@@ -66,6 +66,35 @@ pub enum Error {
         /// What to do about it.
         instead: String,
     },
+    /// A table file that cannot be used as it is.
+    #[error("{file}{}{}: {fault}; {instead}", place(", line ", line), place(", column ", column))]
+    File {
+        /// The name of the file.
+        file: String,
+        /// The line, counted from 1, where the fault is in one.
+        line: Option<u64>,
+        /// The column, by its name in quotes or by its number, where the fault is in one.
+        column: Option<String>,
+        /// What is wrong.
+        fault: String,
+        /// What to do about it.
+        instead: String,
+    },
+    /// A split of a table after which a part would be empty.
+    #[error("{rows} rows split {split} leave no row for {part}; every part needs one: use more rows or other shares")]
+    EmptyPart {
+        /// The rows there are.
+        rows: usize,
+        /// How they were to be split.
+        split: String,
+        /// The part without any.
+        part: &'static str,
+    },
+}
+
+/// A part of a place, if there is one.
+fn place<T: std::fmt::Display>(before: &str, what: &Option<T>) -> String {
+    what.as_ref().map_or(String::new(), |what| format!("{before}{what}"))
 }
 
 impl Error {

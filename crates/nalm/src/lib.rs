@@ -24,7 +24,8 @@
 //!   [`Linear`], [`Mlp`], [`Fc`], [`Product`] — each with a hand-written gradient that is checked against differences in `f64`
 //!   ([`gradcheck`]). [`module::list`] has them all.
 //! * [`Network`] stacks them over one flat parameter vector; [`Recurrent`] unrolls one over a sequence.
-//! * [`task`]: the Single Module Task and the Arithmetic Dataset Task, for any operation, range and number of inputs.
+//! * [`task`]: the Single Module Task and the Arithmetic Dataset Task, for any operation, range and number of inputs;
+//!   [`TableTask`] for a [`table`] of your own, which the cargo feature `csv` reads from text.
 //! * [`train()`]: the loop, with an [`Observer`] for curves, progress and cancelling; [`Outcome`] says what came of it.
 //! * `second_order`, with the cargo feature `second-order`: Levenberg-Marquardt for any stack, rounding to arithmetic, and schedules that
 //!   alternate it with Adam; it solves what first-order training does not.
@@ -59,6 +60,7 @@ mod sampler;
 #[cfg(feature = "second-order")]
 pub mod second_order;
 pub mod setting;
+pub mod table;
 pub mod task;
 pub mod train;
 
@@ -84,7 +86,8 @@ pub use recipe::{Recipe, Reinit};
 pub use recurrent::Recurrent;
 pub use rng::{Rng, Stream};
 pub use setting::{Options, Setting, Value};
-pub use task::{Arithmetic, Augmented, Factors, Noisy, Normalised, SingleModule, Task, Thresholds};
+pub use table::Table;
+pub use task::{Arithmetic, Augmented, Factors, Noisy, Normalised, SingleModule, Split, TableTask, Task, Thresholds};
 pub use train::{Observer, train};
 
 /// The version of the numerics: results of the same configuration may differ between versions, never within one.

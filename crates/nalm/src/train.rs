@@ -87,7 +87,8 @@ pub(crate) struct Run<'a, R: Real> {
     batch: Batch<R>,
     work: Workspace<R>,
     sets: [Batch<R>; 2],
-    evaluation: Workspace<R>,
+    /// One for both sets, or one for each where their sizes differ.
+    evaluation: Vec<Workspace<R>>,
     pub(crate) params: Vec<R>,
     gradient: Vec<R>,
     shake: Vec<R>,
@@ -109,9 +110,10 @@ impl<'a, R: Real> Run<'a, R> {
     ) -> Result<Self, Error> {
         let shape = network.shape();
         let at = BatchLayout::on(config.instructions, config.batch)?;
-        let all = BatchLayout::on(config.instructions, config.evaluation)?;
+        let (validation, test) = task.evaluation_rows().unwrap_or((config.evaluation, config.evaluation));
+        let all = [BatchLayout::on(config.instructions, validation)?, BatchLayout::on(config.instructions, test)?];
         let mut samples = task.open(config.stream, seed)?;
-        let mut sets = [0; 2].map(|_| Batch::zeros(shape.inputs, shape.outputs, all));
+        let mut sets = all.map(|all| Batch::zeros(shape.inputs, shape.outputs, all));
         samples.validation(&mut sets[0]);
         samples.test(&mut sets[1]);
 
@@ -135,7 +137,7 @@ impl<'a, R: Real> Run<'a, R> {
             batch: Batch::zeros(shape.inputs, shape.outputs, at),
             work: network.workspace(at),
             sets,
-            evaluation: network.workspace(all),
+            evaluation: all[..if all[0] == all[1] { 1 } else { 2 }].iter().map(|&all| network.workspace(all)).collect(),
             gradient: vec![R::ZERO; params.len()],
             shake: vec![R::ZERO; params.len()],
             optimisation: Optimisation::new(config.optimiser, params.len(), config.instructions)?,
@@ -165,8 +167,8 @@ impl<'a, R: Real> Run<'a, R> {
     /// Logs the errors of the current weights.
     pub(crate) fn evaluate(&mut self, step: u64) -> LoggedErrors {
         let [validation, test] = [0, 1].map(|k| {
-            let set = &self.sets[k];
-            let y = self.network.forward(&self.params, &set.x, &mut self.evaluation, Pass::Eval);
+            let (set, last) = (&self.sets[k], self.evaluation.len() - 1);
+            let y = self.network.forward(&self.params, &set.x, &mut self.evaluation[k.min(last)], Pass::Eval);
             mean_squared_error(y, &set.t, set.at)
         });
         let sparsity = self.network.sparsity_error(&self.params).to_f64();

@@ -25,6 +25,9 @@ const STALLED: (f64, u64) = (1e-6, 50);
 /// error on held-out data of the training range decides whether to start over from new random weights, and which attempt counts;
 /// nothing else is known of the answer. An attempt that diverges has failed like any other. Steps are counted in batches of `config.batch`
 /// samples looked at, over all attempts; `config.steps` does not count, and `config.start` is where the first attempt starts.
+///
+/// Of a task with data of its own ([`crate::TableTask`]), the held-out data are its validation rows, and a fit is given training rows;
+/// where there are fewer than are asked for, they come again.
 pub fn follow<R: Real>(
     network: &Network<R>,
     task: &dyn Task<R>,

@@ -7,6 +7,7 @@ mod noisy;
 mod normalised;
 mod single_module;
 mod subsets;
+mod table;
 pub mod threshold;
 
 pub use arithmetic::Arithmetic;
@@ -15,6 +16,7 @@ pub use factors::Factors;
 pub use noisy::Noisy;
 pub use normalised::Normalised;
 pub use single_module::SingleModule;
+pub use table::{Parts, Split, TableTask};
 pub use threshold::Thresholds;
 
 use crate::batch::Batch;
@@ -41,6 +43,12 @@ pub trait Task<R: Real>: Debug + Send + Sync {
 
     /// The data of one seed.
     fn open(&self, stream: Stream, seed: u64) -> Result<Box<dyn Samples<R>>, Error>;
+
+    /// The sizes of the validation and of the test set. Tasks with data of their own say how many rows there are; others are
+    /// sampled as often as [`crate::Config::evaluation`] says.
+    fn evaluation_rows(&self) -> Option<(usize, usize)> {
+        None
+    }
 }
 
 /// The data of one seed: an endless stream of training batches and two fixed sets.

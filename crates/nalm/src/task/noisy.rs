@@ -38,6 +38,10 @@ impl<R: Real> Task<R> for Noisy<R> {
         self.task.shape()
     }
 
+    fn evaluation_rows(&self) -> Option<(usize, usize)> {
+        self.task.evaluation_rows()
+    }
+
     fn thresholds(&self) -> Thresholds {
         self.task.thresholds()
     }

@@ -45,6 +45,10 @@ impl<R: Real> Task<R> for Normalised<R> {
         self.task.shape()
     }
 
+    fn evaluation_rows(&self) -> Option<(usize, usize)> {
+        self.task.evaluation_rows()
+    }
+
     fn thresholds(&self) -> Thresholds {
         let Thresholds { flat, simulated } = self.task.thresholds();
         let power = self.scale.powi(4);

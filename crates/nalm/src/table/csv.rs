@@ -1,0 +1,330 @@
+//! Text with separators: commas, semicolons or tabs, with or without quotes, a byte order mark and carriage returns.
+
+use super::{Table, find};
+use crate::Error;
+use csv::{ByteRecord, StringRecord};
+use std::io::{self, Chain, Cursor, Read};
+use std::mem;
+
+/// Tables of more cells than this would hardly be wanted, and no machine should die of a file too large for it.
+const MOST_CELLS: u64 = 1 << 28;
+
+/// How much of the text is looked at to tell the separator.
+const HEAD: u64 = 1 << 16;
+
+const SEPARATORS: [u8; 3] = [b',', b';', b'\t'];
+
+/// Records of text with a header line, one at a time.
+///
+/// The separator is the one of comma, semicolon and tab that the header has most of. Cells are trimmed, empty lines are skipped, and
+/// every record has as many cells as the header. Line ends within quotes are given as `\n`.
+///
+/// ```
+/// use nalm::table::Records;
+///
+/// let mut records = Records::new("module;error\nnmu;0.25\n".as_bytes(), "errors.csv")?;
+/// assert_eq!(records.headers(), ["module", "error"]);
+/// while let Some(record) = records.next_record()? {
+///     assert_eq!((record.line(), record.get(0), record.number(1)?), (2, Some("nmu"), 0.25));
+/// }
+/// # Ok::<(), nalm::Error>(())
+/// ```
+pub struct Records<R> {
+    name: String,
+    headers: Vec<String>,
+    separator: u8,
+    reader: csv::Reader<Text<R>>,
+    record: StringRecord,
+}
+
+/// What was looked at for the separator, the rest, and a line end.
+type Text<R> = Chain<Cursor<Vec<u8>>, Chain<UnixLines<R>, &'static [u8]>>;
+
+impl<R: Read> Records<R> {
+    /// Reads the header. `name` is what errors call the text, such as the name of its file.
+    pub fn new(reader: R, name: &str) -> Result<Self, Error> {
+        // A last line without an end gets one, so that ends count lines.
+        let mut text = UnixLines { reader, after_return: false }.chain(&b"\n"[..]);
+        let mut head = Vec::new();
+        text.by_ref().take(HEAD).read_to_end(&mut head).map_err(|error| unreadable(name, &error))?;
+        if head.starts_with(b"\xef\xbb\xbf") {
+            head.drain(..3);
+        }
+        let separator = separator(&head);
+        let mut builder = csv::ReaderBuilder::new();
+        let builder = builder.delimiter(separator).has_headers(false).flexible(true);
+        let reader = builder.from_reader(Cursor::new(head).chain(text));
+        let (name, record) = (name.to_string(), StringRecord::new());
+        let mut records = Self { name, headers: Vec::new(), separator, reader, record };
+        let Some(line) = records.read()? else {
+            let (fault, instead) = ("there is nothing in it".into(), "the first line must name the columns".into());
+            return Err(Error::File { file: records.name, line: None, column: None, fault, instead });
+        };
+        let headers: Vec<String> = records.record.iter().map(|cell| cell.trim().to_string()).collect();
+        for (k, header) in headers.iter().enumerate() {
+            let first = headers[..k].iter().position(|other| other == header);
+            let fault = match first {
+                _ if header.is_empty() => "the name of the column is empty".to_string(),
+                Some(first) => format!("the name '{header}' is also that of column {}", first + 1),
+                None => continue,
+            };
+            let instead = "give every column a name of its own in the header".into();
+            let (line, column) = (Some(line), Some((k + 1).to_string()));
+            return Err(Error::File { file: records.name, line, column, fault, instead });
+        }
+        records.headers = headers;
+        Ok(records)
+    }
+
+    /// The names of the columns.
+    pub fn headers(&self) -> &[String] {
+        &self.headers
+    }
+
+    /// Where the column with this name is.
+    pub fn position(&self, name: &str) -> Result<usize, Error> {
+        find(&self.headers, name)
+    }
+
+    /// What separates the cells.
+    pub fn separator(&self) -> char {
+        char::from(self.separator)
+    }
+
+    /// The next record, until there is none.
+    pub fn next_record(&mut self) -> Result<Option<Record<'_>>, Error> {
+        let Some(line) = self.read()? else { return Ok(None) };
+        let (got, want) = (self.record.len(), self.headers.len());
+        if got != want {
+            let cells = |n| if n == 1 { "1 cell".to_string() } else { format!("{n} cells") };
+            let fault = format!("{} where the header has {}", cells(got), cells(want));
+            let instead = "give every line as many cells as the header".into();
+            return Err(Error::File { file: self.name.clone(), line: Some(line), column: None, fault, instead });
+        }
+        Ok(Some(Record { name: &self.name, headers: &self.headers, line, cells: &self.record }))
+    }
+
+    /// Reads one record and returns the line in which it starts.
+    fn read(&mut self) -> Result<Option<u64>, Error> {
+        let Self { name, headers, reader, record, .. } = self;
+        let mut bytes = mem::take(record).into_byte_record();
+        if !reader.read_byte_record(&mut bytes).map_err(|error| unreadable(name, &error))? {
+            return Ok(None);
+        }
+        // The reader's own count is that before any empty lines, so lines are counted back from where the record ends.
+        let within = bytes.as_slice().iter().filter(|&&byte| byte == b'\n').count() as u64;
+        let line = reader.position().line().saturating_sub(1 + within);
+        let before = bytes.position().map_or(1, |position| position.line());
+        if line < before {
+            // The last line end belongs to a cell, where it should have ended the record.
+            let (fault, instead) = ("a quote is opened and never closed", "close it or leave it out".into());
+            return Err(Error::File {
+                file: name.clone(),
+                line: Some(before),
+                column: None,
+                fault: fault.into(),
+                instead,
+            });
+        }
+        *record = text(bytes).map_err(|column| Error::File {
+            file: name.clone(),
+            line: Some(line),
+            column: Some(headers.get(column).map_or_else(|| (column + 1).to_string(), |name| format!("'{name}'"))),
+            fault: "the cell is not UTF-8".into(),
+            instead: "save the file as UTF-8".into(),
+        })?;
+        Ok(Some(line))
+    }
+}
+
+/// One record: as many trimmed cells as there are columns.
+#[derive(Clone, Copy, Debug)]
+pub struct Record<'a> {
+    name: &'a str,
+    headers: &'a [String],
+    line: u64,
+    cells: &'a StringRecord,
+}
+
+impl<'a> Record<'a> {
+    /// The line in which it starts, counted from 1.
+    pub fn line(&self) -> u64 {
+        self.line
+    }
+
+    /// The cell of this column, counted from 0.
+    pub fn get(&self, column: usize) -> Option<&'a str> {
+        self.cells.get(column).map(str::trim)
+    }
+
+    /// All cells.
+    pub fn iter(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+        self.cells.iter().map(str::trim)
+    }
+
+    /// The cell of this column, counted from 0, as a finite number.
+    pub fn number(&self, column: usize) -> Result<f64, Error> {
+        let cell = self.get(column).unwrap_or_default();
+        match cell.parse::<f64>() {
+            Ok(number) if number.is_finite() => return Ok(number),
+            _ => {}
+        }
+        let missing = ["na", "n/a", "nan", "null"].iter().any(|word| cell.eq_ignore_ascii_case(word));
+        let (fault, instead) = if cell.is_empty() {
+            ("the cell is empty".into(), "fill it in or leave out the line")
+        } else if missing {
+            (format!("'{cell}' stands for a missing number"), "fill it in or leave out the line")
+        } else {
+            (format!("'{cell}' is not a finite number"), "write it like 1.5 or -2e-3")
+        };
+        Err(self.fault(column, fault, instead))
+    }
+
+    /// An error that names file, line and column.
+    pub fn fault(&self, column: usize, fault: impl Into<String>, instead: impl Into<String>) -> Error {
+        Error::File {
+            file: self.name.into(),
+            line: Some(self.line),
+            column: self.headers.get(column).map(|name| format!("'{name}'")),
+            fault: fault.into(),
+            instead: instead.into(),
+        }
+    }
+}
+
+impl Table {
+    /// Reads a table from text with a header line, as [`Records`] does: these columns in this order, or all. Other columns may hold
+    /// anything. `name` is what errors call the text, such as the name of its file.
+    pub fn from_csv(reader: impl Read, name: &str, columns: Option<&[&str]>) -> Result<Self, Error> {
+        read(reader, name, columns, MOST_CELLS)
+    }
+}
+
+fn read(reader: impl Read, name: &str, columns: Option<&[&str]>, most: u64) -> Result<Table, Error> {
+    let mut records = Records::new(reader, name)?;
+    let places = match columns {
+        Some(names) => names.iter().map(|name| records.position(name)).collect::<Result<Vec<_>, _>>()?,
+        None => (0..records.headers().len()).collect(),
+    };
+    let file = |line, fault: String, instead: &str| Error::File {
+        file: name.into(),
+        line,
+        column: None,
+        fault,
+        instead: instead.into(),
+    };
+    let mut numbers = vec![Vec::new(); places.len()];
+    let mut cells = 0;
+    while let Some(record) = records.next_record()? {
+        cells += places.len() as u64;
+        if cells > most {
+            let fault = format!("{cells} cells up to here, and at most {most} can be used");
+            return Err(file(Some(record.line()), fault, "use fewer columns or rows"));
+        }
+        for (column, &place) in numbers.iter_mut().zip(&places) {
+            column.push(record.number(place)?);
+        }
+    }
+    if numbers.iter().any(Vec::is_empty) {
+        return Err(file(None, "there are no rows below the header".into(), "a table needs at least one"));
+    }
+    Table::new(places.iter().map(|&place| records.headers()[place].clone()).zip(numbers))
+}
+
+/// The separator that the first line with anything in it has most of, outside quotes; the comma where it has none.
+fn separator(head: &[u8]) -> u8 {
+    let start = head.iter().position(|&byte| byte != b'\n').unwrap_or(0);
+    let mut counts = [0; SEPARATORS.len()];
+    let mut quoted = false;
+    for &byte in &head[start..] {
+        match byte {
+            b'"' => quoted = !quoted,
+            b'\n' if !quoted => break,
+            _ if !quoted => {
+                if let Some(k) = SEPARATORS.iter().position(|&separator| separator == byte) {
+                    counts[k] += 1;
+                }
+            }
+            _ => {}
+        }
+    }
+    let best = (0..counts.len()).fold(0, |best, k| if counts[k] > counts[best] { k } else { best });
+    SEPARATORS[best]
+}
+
+/// The record as text, or the first cell that is none.
+fn text(bytes: ByteRecord) -> Result<StringRecord, usize> {
+    StringRecord::from_byte_record(bytes).map_err(|error| error.utf8_error().field())
+}
+
+fn unreadable(name: &str, error: &dyn std::fmt::Display) -> Error {
+    let (fault, instead) = (format!("it cannot be read ({error})"), "see that it is there and may be read".into());
+    Error::File { file: name.into(), line: None, column: None, fault, instead }
+}
+
+/// Text with `\n` for every line end, so that lines can be counted by it.
+struct UnixLines<R> {
+    reader: R,
+    after_return: bool,
+}
+
+impl<R: Read> Read for UnixLines<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let n = self.reader.read(buffer)?;
+            let mut kept = 0;
+            for k in 0..n {
+                let byte = buffer[k];
+                let second_half = byte == b'\n' && self.after_return;
+                self.after_return = byte == b'\r';
+                if !second_half {
+                    buffer[kept] = if byte == b'\r' { b'\n' } else { byte };
+                    kept += 1;
+                }
+            }
+            // Nothing kept of something read is not the end.
+            if kept > 0 || n == 0 {
+                return Ok(kept);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_too_large_is_refused_with_its_size() {
+        let text = "a,b\n1,2\n3,4\n5,6\n";
+        assert_eq!(read(text.as_bytes(), "t.csv", None, 6).unwrap().rows(), 3);
+        let error = read(text.as_bytes(), "t.csv", None, 5).unwrap_err().to_string();
+        let want = "t.csv, line 4: 6 cells up to here, and at most 5 can be used; use fewer columns or rows";
+        assert_eq!(error, want);
+        assert_eq!(read(text.as_bytes(), "t.csv", Some(&["b"]), 3).unwrap().column("b").unwrap(), [2.0, 4.0, 6.0]);
+    }
+
+    /// A reader that gives one byte at a time, so that every pair is torn.
+    struct Slow<'a>(&'a [u8]);
+
+    impl Read for Slow<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let n = self.0.len().min(buffer.len()).min(1);
+            buffer[..n].copy_from_slice(&self.0[..n]);
+            self.0 = &self.0[n..];
+            Ok(n)
+        }
+    }
+
+    #[test]
+    fn line_ends_are_all_the_same_however_they_arrive() {
+        for text in [&b"a\r\nb\rc\n\r\n\r\rd"[..], b"a\nb\nc\n\n\n\nd"] {
+            let mut got = String::new();
+            UnixLines { reader: Slow(text), after_return: false }.read_to_string(&mut got).unwrap();
+            assert_eq!(got, "a\nb\nc\n\n\n\nd");
+            got.clear();
+            UnixLines { reader: text, after_return: false }.read_to_string(&mut got).unwrap();
+            assert_eq!(got, "a\nb\nc\n\n\n\nd");
+        }
+    }
+}
