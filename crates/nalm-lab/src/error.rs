@@ -52,6 +52,16 @@ impl Error {
         }
     }
 
+    /// The failure of a file or disk behind it, if there is one.
+    pub fn io(&self) -> Option<&std::io::Error> {
+        match self.root() {
+            Error::File { source, .. } => Some(source),
+            #[cfg(feature = "images")]
+            Error::Images(nalm_vision::Error::Write { source, .. } | nalm_vision::Error::Read { source, .. }) => Some(source),
+            _ => None,
+        }
+    }
+
     /// A failed access to a file.
     pub fn file(doing: &str, path: &Path) -> impl FnOnce(std::io::Error) -> Error {
         let what = format!("{doing} {}", path.display());

@@ -1,184 +1,306 @@
 //! Runs over all cores. Results depend neither on the number of threads nor on the order.
 
-use crate::curve::{Curve, Recorder};
-use crate::row::Row;
-use crate::runspec::RunSpec;
-use crate::tensors::Tensors;
-use anyhow::Result;
-use nalm::{Network, Observer, Outcome, Status};
+use crate::error::{Error, Result};
+use crate::run::{Row, Spec};
+use crate::task::{Advance, Catalogue, Finished, Run, Task, Watch};
+use std::cell::Cell;
 use std::collections::HashMap;
-use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// Stops a run between two evaluations, follows it where its curve is kept, and keeps the parameters after some steps.
-struct Watch<'a> {
-    stop: &'a AtomicBool,
-    recorder: Option<Recorder>,
-    /// Last steps of shorter runs, ascending, and the parameters after those that were reached.
-    ends: &'a [&'a RunSpec],
-    kept: Vec<Vec<f32>>,
+/// What is to be carried out, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Order<'a> {
+    /// The runs.
+    pub runs: &'a [Spec],
+    /// How many threads.
+    pub threads: usize,
+    /// The folder in which long runs save their state, and how often; never, if absent.
+    pub checkpoints: Option<(&'a Path, Duration)>,
 }
 
-impl Observer<f32> for Watch<'_> {
-    fn logged(&mut self, row: &nalm::LoggedErrors, params: &[f32]) -> ControlFlow<()> {
-        if let Some(recorder) = &mut self.recorder {
-            recorder.logged(row, params)?;
-        }
-        if self.stop.load(Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    }
-
-    #[inline(always)]
-    fn stepped(&mut self, step: u64, loss: f32, penalty: f32, params: &[f32]) -> ControlFlow<()> {
-        if self.ends.get(self.kept.len()).is_some_and(|end| end.steps == step) {
-            self.kept.push(params.to_vec());
-        }
-        match &mut self.recorder {
-            Some(recorder) => recorder.stepped(step, loss, penalty, params),
-            None => ControlFlow::Continue(()),
-        }
+impl Default for Order<'_> {
+    fn default() -> Self {
+        Self { runs: &[], threads: 1, checkpoints: None }
     }
 }
 
-/// Runs that differ in length only are one: the longest, which on its way is each of the others. The order is that of the first.
-fn jobs(runs: &[RunSpec]) -> Vec<Vec<&RunSpec>> {
-    let mut places = HashMap::new();
-    let mut jobs: Vec<Vec<&RunSpec>> = Vec::new();
-    for run in runs {
-        let place = *places.entry(RunSpec { steps: 0, ..run.clone() }.id()).or_insert(jobs.len());
-        match jobs.get_mut(place) {
-            // A curve thins out by the steps of its own run, and reinitialisations are counted over the whole of it.
-            Some(job) if run.curve.is_none() && run.module != "inalu" => job.push(run),
-            _ => jobs.push(vec![run]),
+/// Whoever asked for the runs: told how far they are, and asked whether to go on.
+pub trait Client: Sync {
+    /// Whether to stop: no run is started any more, and those under way end where they are.
+    fn stopped(&self) -> bool;
+    /// How far all runs together are; called now and then.
+    fn progress(&self, progress: Progress);
+    /// Something worth knowing that is no error.
+    fn note(&self, text: &str);
+}
+
+/// How far all runs together are.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Progress {
+    /// Runs that ended.
+    pub done: usize,
+    /// Estimated seconds of work done, what checkpoints saved included.
+    pub work: f64,
+    /// Images trained.
+    pub images: u64,
+}
+
+/// A client that never stops and says nothing.
+#[derive(Debug, Default)]
+pub struct Quiet {
+    /// Set it to stop.
+    pub stop: AtomicBool,
+}
+
+impl Client for Quiet {
+    fn stopped(&self) -> bool {
+        self.stop.load(Relaxed)
+    }
+    fn progress(&self, _: Progress) {}
+    fn note(&self, _: &str) {}
+}
+
+/// Where a store keeps the state of a run under way.
+pub fn checkpoint_of(folder: &Path, spec: &Spec) -> PathBuf {
+    folder.join(format!("{}.safetensors", spec.id()))
+}
+
+/// Seconds that runs take on one core, about.
+pub fn cost(catalogue: &Catalogue, runs: &[Spec]) -> f64 {
+    runs.iter().filter_map(|spec| Some(catalogue.task(spec.task()).ok()?.cost(spec))).sum()
+}
+
+/// Runs that are one, of one task.
+struct Job<'a> {
+    task: &'a dyn Task,
+    specs: Vec<&'a Spec>,
+    cost: f64,
+}
+
+/// Runs that differ in length only are one: the longest. Short ones come first, in the order of the first of each; long ones, which take
+/// several threads if there are few, come last.
+fn jobs<'a>(catalogue: &'a Catalogue, runs: &'a [Spec]) -> Result<Vec<Job<'a>>> {
+    let mut places: HashMap<String, usize> = HashMap::new();
+    let mut jobs: Vec<Job<'a>> = Vec::new();
+    for spec in runs {
+        let task = &**catalogue.task(spec.task())?;
+        let shared = task.shared(spec);
+        let known = shared.as_ref().and_then(|key| places.get(key).copied());
+        match known {
+            Some(place) => jobs[place].specs.push(spec),
+            None => {
+                places.extend(shared.map(|key| (key, jobs.len())));
+                jobs.push(Job { task, specs: vec![spec], cost: 0.0 });
+            }
         }
     }
-    jobs.iter_mut().for_each(|job| job.sort_by_key(|run| run.steps));
-    jobs
+    for job in &mut jobs {
+        job.specs.sort_by_key(|spec| spec.whole("steps"));
+        job.cost = job.specs.iter().map(|spec| job.task.cost(spec)).sum();
+    }
+    jobs.sort_by_key(|job| job.task.is_long());
+    Ok(jobs)
 }
 
-/// A run that was carried out.
-pub(crate) struct Finished {
-    pub(crate) row: Row,
-    /// Parameters that are too many for the row.
-    pub(crate) tensors: Option<Tensors>,
+/// Thousandths of estimated seconds, and images, counted by all workers.
+#[derive(Default)]
+struct Counted {
+    work: AtomicU64,
+    images: AtomicU64,
 }
 
-/// Carries out `runs` on `threads` threads and hands every row to `keep` as it comes, in whatever order. `idle` is called now and
-/// then. Once `stop` is set, no run is started and those under way are dropped.
-pub(crate) fn carry_out(
-    runs: &[RunSpec],
-    threads: usize,
-    stop: &AtomicBool,
+/// What one job tells.
+struct Watching<'a> {
+    client: &'a dyn Client,
+    /// Set when a row could not be kept.
+    abort: &'a AtomicBool,
+    counted: &'a Counted,
+    cost: f64,
+    /// What was counted of this job already.
+    before: AtomicU64,
+}
+
+impl Watch for Watching<'_> {
+    fn stopped(&self) -> bool {
+        self.abort.load(Relaxed) || self.client.stopped()
+    }
+
+    fn reached(&self, share: f64) {
+        let now = (1e3 * self.cost * share.clamp(0.0, 1.0)) as u64;
+        let before = self.before.fetch_max(now, Relaxed);
+        self.counted.work.fetch_add(now.saturating_sub(before), Relaxed);
+    }
+
+    fn trained(&self, images: u64) {
+        self.counted.images.fetch_add(images, Relaxed);
+    }
+}
+
+/// Carries out the runs of an order and hands every row to `keep` as it comes, in whatever order. A run that cannot be carried out is a
+/// row, too; a disk that fails is an error.
+pub fn carry_out(
+    catalogue: &Catalogue,
+    order: &Order<'_>,
+    client: &dyn Client,
     mut keep: impl FnMut(Finished) -> Result<()>,
-    mut idle: impl FnMut() -> Result<()>,
 ) -> Result<()> {
-    let (jobs, next) = (jobs(runs), AtomicUsize::new(0));
+    let jobs = jobs(catalogue, order.runs)?;
+    if let Some((folder, _)) = order.checkpoints.filter(|_| jobs.iter().any(|job| job.task.is_long())) {
+        std::fs::create_dir_all(folder).map_err(Error::file("cannot make the folder", folder))?;
+    }
+    let (next, abort, counted) = (AtomicUsize::new(0), AtomicBool::new(false), Counted::default());
+    let workers = order.threads.min(jobs.len()).max(1);
+    let long = jobs.iter().filter(|job| job.task.is_long()).count();
+    let done = Cell::new(0);
     std::thread::scope(|scope| {
         let (sender, rows) = mpsc::channel();
-        for _ in 0..threads.min(jobs.len()) {
-            let (sender, jobs, next) = (sender.clone(), &jobs, &next);
+        for worker in 0..workers {
+            let (sender, jobs, next, abort, counted) = (sender.clone(), &jobs, &next, &abort, &counted);
+            // Where there are fewer long runs than threads, each takes several; threads that are left over go to the first ones.
+            let at_a_time = order.threads.min(long).max(1);
+            let own = order.threads / at_a_time + usize::from(worker < order.threads % at_a_time);
             scope.spawn(move || {
                 while let Some(job) = jobs.get(next.fetch_add(1, Relaxed)) {
-                    if stop.load(Relaxed) {
+                    let watch = Watching { client, abort, counted, cost: job.cost, before: AtomicU64::new(0) };
+                    if watch.stopped() {
                         break;
                     }
-                    let finished = carry_out_one(job, stop);
-                    if finished.is_empty() || finished.into_iter().any(|finished| sender.send(finished).is_err()) {
+                    let Some(result) = carry_out_one(catalogue, job, own, order, &watch) else { break };
+                    if sender.send(result).is_err() {
                         break;
                     }
                 }
             });
         }
         drop(sender);
+        let report = || {
+            let (work, images) = (1e-3 * counted.work.load(Relaxed) as f64, counted.images.load(Relaxed));
+            client.progress(Progress { done: done.get(), work, images });
+        };
         let result = (|| {
             loop {
                 match rows.recv_timeout(Duration::from_millis(100)) {
-                    Ok(finished) => keep(finished)?,
+                    Ok(finished) => {
+                        for one in finished? {
+                            let state = order.checkpoints.map(|(folder, _)| checkpoint_of(folder, &one.row.spec));
+                            keep(one)?;
+                            done.set(done.get() + 1);
+                            // Only now: until the row is safe, the checkpoint is all there is.
+                            state.map(std::fs::remove_file);
+                        }
+                    }
                     Err(mpsc::RecvTimeoutError::Timeout) => {}
                     Err(mpsc::RecvTimeoutError::Disconnected) => return Ok(()),
                 }
-                idle()?;
+                report();
             }
         })();
         if result.is_err() {
-            stop.store(true, Relaxed);
+            abort.store(true, Relaxed);
         }
         result
     })
 }
 
-/// The rows of runs that differ in length only, ascending; none if they were stopped. A run that fails or panics is a row.
-fn carry_out_one(job: &[&RunSpec], stop: &AtomicBool) -> Vec<Finished> {
-    let (longest, shorter) = (job[job.len() - 1], &job[..job.len() - 1]);
-    let result = catch_unwind(AssertUnwindSafe(|| {
-        let recorder = (longest.curve == Some(true)).then(|| match longest.schedule {
-            Some(_) => Recorder::to_the_end(),
-            None => Recorder::default(),
-        });
-        let mut watch = Watch { stop, recorder, ends: shorter, kept: Vec::new() };
-        let (built, outcome) = longest.execute(&mut watch)?;
-        let mut finished = Vec::new();
-        if matches!(outcome.status, Status::Cancelled { .. }) {
-            return Ok(finished);
+/// The rows of a job, or nothing if it was stopped.
+fn carry_out_one(
+    catalogue: &Catalogue,
+    job: &Job<'_>,
+    threads: usize,
+    order: &Order<'_>,
+    watch: &Watching<'_>,
+) -> Option<Result<Vec<Finished>>> {
+    let attempt = catch_unwind(AssertUnwindSafe(|| train(catalogue, job, threads, order, watch)));
+    let message = match attempt {
+        Ok(Ok(Some(finished))) => {
+            watch.reached(1.0);
+            return Some(Ok(finished));
         }
-        for (k, spec) in shorter.iter().enumerate() {
-            // A run that diverged before ended with the parameters of that moment.
-            let params = watch.kept.get(k).unwrap_or(&outcome.params).clone();
-            finished.push(finish(
-                spec,
-                &built.network,
-                &outcome.prefix(spec.steps, params, built.task.thresholds()),
-                None,
-            ));
-        }
-        let curve = watch.recorder.map(|recorder| recorder.finish(&built.network));
-        finished.push(finish(longest, &built.network, &outcome, curve));
-        Ok::<_, anyhow::Error>(finished)
-    }));
-    let message = match result {
-        Ok(Ok(finished)) => return finished,
-        Ok(Err(error)) => format!("{error:#}"),
+        Ok(Ok(None)) => return None,
+        Ok(Err(error)) if error.io().is_some() => return Some(Err(error)),
+        Ok(Err(error)) => error.to_string(),
         Err(panic) => {
             let text = panic.downcast_ref::<&str>().map(ToString::to_string);
             let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
             format!("panicked: {}", text.unwrap_or_else(|| "without a message".into()))
         }
     };
-    job.iter().map(|spec| Finished { row: Row::failed(spec, message.clone()), tensors: None }).collect()
+    let failed = |spec: &&Spec| Finished { row: Row::failed(spec, message.clone()), tensors: None };
+    Some(Ok(job.specs.iter().map(failed).collect()))
 }
 
-fn finish(spec: &RunSpec, network: &Network<f32>, outcome: &Outcome<f32>, curve: Option<Curve>) -> Finished {
-    let mut row = Row::new(spec, outcome, curve);
-    let tensors = row.take_tensors(network, &outcome.params);
-    Finished { row, tensors }
+/// Takes a run up where its checkpoint left it, or starts it, and brings it to its end.
+fn train(catalogue: &Catalogue, job: &Job<'_>, threads: usize, order: &Order<'_>, watch: &Watching<'_>) -> Result<Option<Vec<Finished>>> {
+    let mut run: Box<dyn Run + '_> = job.task.start(catalogue, &job.specs, threads)?;
+    let state = order.checkpoints.filter(|_| job.task.is_long()).zip(job.specs.first());
+    let state = state.map(|((folder, every), spec)| (checkpoint_of(folder, spec), every));
+    if let Some((file, _)) = state.as_ref().filter(|(file, _)| file.exists())
+        && let Err(error) = run.restore(file)
+    {
+        watch.client.note(&format!("{error}; the run starts anew"));
+    }
+    let mut saved = Instant::now();
+    loop {
+        match run.advance(watch)? {
+            Advance::Stopped => return Ok(None),
+            Advance::Done => return run.finish().map(Some),
+            Advance::Further => {
+                if let Some((file, _)) = state.as_ref().filter(|(_, every)| saved.elapsed() >= *every) {
+                    run.save(file)?;
+                    saved = Instant::now();
+                }
+            }
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runspec::tests::spec;
+    use crate::run::spec::tests::spec;
+
+    fn collect(runs: &[Spec]) -> Vec<Row> {
+        let catalogue = Catalogue::default();
+        let mut rows = Vec::new();
+        let keep = |finished: Finished| {
+            rows.push(finished.row);
+            Ok(())
+        };
+        carry_out(&catalogue, &Order { runs, threads: 2, checkpoints: None }, &Quiet::default(), keep).unwrap();
+        rows.sort_by(|a: &Row, b: &Row| a.id.cmp(&b.id));
+        rows
+    }
 
     /// Lengths are shared, everything else is not, and the rows are those of runs on their own.
     #[test]
     fn runs_of_several_lengths_are_one() {
-        let with = |module: &str, seed, steps| RunSpec { seed, steps, ..spec(module) };
+        let catalogue = Catalogue::default();
+        let with = |module: &str, seed: u64, steps: u64| spec(module).with("seed", seed).with("steps", steps);
         let runs = [with("nmu", 0, 3_000), with("snmu", 1, 2_000), with("snmu", 0, 1_500), with("snmu", 1, 1_000)];
-        assert_eq!(jobs(&runs).iter().map(Vec::len).collect::<Vec<_>>(), [1, 2, 1]);
-        let collect = |runs: &[RunSpec]| {
-            let mut rows = Vec::new();
-            let keep = |finished: Finished| {
-                rows.push(finished.row);
-                Ok(())
-            };
-            carry_out(runs, 2, &AtomicBool::new(false), keep, || Ok(())).unwrap();
-            rows.sort_by(|a: &Row, b: &Row| a.id.cmp(&b.id));
-            rows
-        };
-        let together = collect(&runs);
+        let sizes: Vec<usize> = jobs(&catalogue, &runs).unwrap().iter().map(|job| job.specs.len()).collect();
+        assert_eq!(sizes, [1, 2, 1]);
         let mut alone: Vec<Row> = runs.iter().flat_map(|run| collect(std::slice::from_ref(run))).collect();
         alone.sort_by(|a, b| a.id.cmp(&b.id));
-        assert_eq!(together, alone);
+        assert_eq!(collect(&runs), alone);
+    }
+
+    #[test]
+    fn a_run_that_cannot_be_carried_out_is_a_row() {
+        let rows = collect(&[spec("nmu").with("inputs", 1)]);
+        assert_eq!((rows.len(), rows[0].status), (1, crate::run::Status::Failed));
+        assert!(rows[0].reason.as_ref().unwrap().contains("inputs"), "{:?}", rows[0].reason);
+    }
+
+    #[test]
+    fn nothing_is_started_once_told_to_stop() {
+        let catalogue = Catalogue::default();
+        let client = Quiet { stop: AtomicBool::new(true) };
+        let runs = [spec("nmu")];
+        let order = Order { runs: &runs, threads: 2, checkpoints: None };
+        carry_out(&catalogue, &order, &client, |_| panic!("a row")).unwrap();
     }
 }

@@ -1,44 +1,37 @@
 //! Accuracy of the product and of both digits by model, on training and test pairs, with intervals over folds.
 
-use super::super::svg::{Anchor, Axis, Svg, colour};
-use super::super::{Figure, number, record};
-use crate::images::ImageExperiment;
-use crate::images::summary::Model;
-use nalm_vision::product::Measurement;
-use nalm_vision::score::Accuracy;
+use super::svg::{Anchor, Axis, Svg, colour};
+use super::{Figure, number, record};
+use crate::stats;
+use crate::summary::Results;
+use crate::summary::histories::models;
 
 const WIDTH: f64 = 860.0;
 const LEFT: f64 = 60.0;
 const PANEL: f64 = 190.0;
 
-/// A name, and what it stands for.
-type Series = (&'static str, fn(&Measurement) -> Accuracy);
-
-/// The six numbers of a model.
-const SERIES: [Series; 6] = [
-    ("product, train", |row| row.train.accuracy[0]),
-    ("product, test", |row| row.test.accuracy[0]),
-    ("first digit, train", |row| row.train.accuracy[1]),
-    ("first digit, test", |row| row.test.accuracy[1]),
-    ("second digit, train", |row| row.train.accuracy[2]),
-    ("second digit, test", |row| row.test.accuracy[2]),
+/// The six numbers of a model, and their metrics without the rule.
+const SERIES: [(&str, &str); 6] = [
+    ("product, train", "train_product"),
+    ("product, test", "product"),
+    ("first digit, train", "train_first_digit"),
+    ("first digit, test", "first_digit"),
+    ("second digit, train", "train_second_digit"),
+    ("second digit, test", "second_digit"),
 ];
 
-type Rule = (&'static str, fn(&Accuracy) -> f64);
-
-pub(super) fn draw(experiment: &ImageExperiment, models: &[Model<'_>]) -> Option<Figure> {
+pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
+    let (experiment, models) = (results.experiment, models(results));
     if models.iter().all(|model| model.products().is_empty()) {
         return None;
     }
-    let strict: Rule = ("strict", |a| a.strict);
-    let rounded: Rule = ("rounded", |a| a.rounded);
     // Strict equality was published for isolated digits; alone it misleads.
-    let rules = if experiment.task == "mnist-isolated" { vec![strict, rounded] } else { vec![rounded] };
+    let rules: &[&str] = if experiment.sections[0].task == "mnist-isolated" { &["strict", "rounded"] } else { &["rounded"] };
     let caption = format!("{}: accuracy at the end, mean over folds with 95 % intervals", experiment.title);
     let mut svg = Svg::new(&caption, WIDTH);
     let mut data = vec![record(&[&"rule", &"model", &"of", &"runs", &"mean", &"lower", &"upper", &"standard_error"])];
     let slot = (WIDTH - LEFT - 12.0) / models.len() as f64;
-    for (panel, (name, rule)) in rules.iter().enumerate() {
+    for (panel, name) in rules.iter().enumerate() {
         let top = 30.0 + panel as f64 * (PANEL + 40.0);
         let y = Axis::linear(0.0, 100.0, top + PANEL, top);
         svg.bold(LEFT, top - 10.0, &format!("Accuracy, {name}, %"));
@@ -47,10 +40,11 @@ pub(super) fn draw(experiment: &ImageExperiment, models: &[Model<'_>]) -> Option
             svg.text(LEFT - 6.0, y.at(tick) + 4.0, Anchor::End, &text);
         }
         for (place, model) in models.iter().enumerate() {
-            for (k, (of, value)) in SERIES.iter().enumerate() {
-                let share = model.last_share(|row| Some(rule(&value(row))));
+            for (k, (of, metric)) in SERIES.iter().enumerate() {
+                let metric = format!("{metric}_{name}");
+                let share = model.share(&metric);
                 let estimate = [share.mean, share.lower, share.upper].map(|v| v.map(|v| 100.0 * v));
-                let error = model.standard_error(|row| 100.0 * rule(&value(row)));
+                let error = stats::standard_error(&model.values(&metric).iter().map(|v| 100.0 * v).collect::<Vec<_>>());
                 let runs = model.products().len();
                 let [mean, lower, upper] = estimate;
                 data.push(record(&[

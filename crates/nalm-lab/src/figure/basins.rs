@@ -2,8 +2,8 @@
 
 use super::svg::{Anchor, Axis, Svg};
 use super::{Figure, number, record, trajectories};
-use crate::row::Row;
-use crate::suite::{Experiment, Group};
+use crate::experiment::Group;
+use crate::run::Row;
 use crate::summary::Results;
 use std::fmt::Write;
 
@@ -20,13 +20,14 @@ fn end(row: &Row) -> usize {
     let zero = |w: &Option<f32>| w.is_some_and(|w| w.abs() < 0.01);
     match row.is_solved() {
         true => 0,
-        false if row.weights.iter().all(zero) => 1,
+        false if row.weights().iter().all(zero) => 1,
         false => 2,
     }
 }
 
-pub(super) fn draw(experiment: &Experiment, results: &Results<'_>) -> Option<Figure> {
-    let seeds = trajectories::groups(experiment, results);
+pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
+    let experiment = results.experiment;
+    let seeds = trajectories::groups(results);
     let caption = "Where training ends, by its starting weights; crosses are seeds that fail, the dashed square is where seeds start";
     let gridded = |group: &&Group| experiment.sections[group.section].grid.is_some();
     let (columns, side_length) = layout(experiment.groups.iter().filter(gridded).count());
@@ -40,26 +41,26 @@ pub(super) fn draw(experiment: &Experiment, results: &Results<'_>) -> Option<Fig
         if rows.is_empty() {
             continue;
         }
-        let title = format!("{} on {}", experiment.models[group.model], group.range);
+        let title = format!("{} on {}", experiment.models[group.model], group.place);
         let (left, top) = (60.0 + f64::from(panels % columns) * step.0, 30.0 + f64::from(panels / columns) * step.1);
         panels += 1;
         let (x, y) = (Axis::linear(0.0, 1.0, left, left + side_length), Axis::linear(0.0, 1.0, top + side_length, top));
         let cell = side_length / side as f64;
         let mut paths = vec![String::new(); ENDS.len()];
         for row in &rows {
-            let Some([a, b]) = row.spec.options.weights.as_deref() else { continue };
+            let Some([a, b]) = row.spec.numbers("weights").and_then(|w| <[f64; 2]>::try_from(w).ok()) else { continue };
             write!(
                 paths[end(row)],
                 "M{:.1} {:.1}h{:.1}v{:.1}h-{:.1}Z",
-                x.at(*a) - cell / 2.0,
-                y.at(*b) - cell / 2.0,
+                x.at(a) - cell / 2.0,
+                y.at(b) - cell / 2.0,
                 cell + 0.2,
                 cell + 0.2,
                 cell + 0.2
             )
             .expect("a string takes everything");
-            let last = |k: usize| number(row.weights.get(k).copied().flatten().map(f64::from));
-            data.push(record(&[&title, a, b, &ENDS[end(row)].0, &last(0), &last(1)]));
+            let last = |k: usize| number(row.weights().get(k).copied().flatten().map(f64::from));
+            data.push(record(&[&title, &a, &b, &ENDS[end(row)].0, &last(0), &last(1)]));
         }
         for (d, (_, colour)) in paths.iter().zip(ENDS).filter(|(d, _)| !d.is_empty()) {
             svg.fill(d, colour);
@@ -68,8 +69,7 @@ pub(super) fn draw(experiment: &Experiment, results: &Results<'_>) -> Option<Fig
         let d = format!("M{:.1} {:.1}H{:.1}V{:.1}H{:.1}Z", x.at(low), y.at(low), x.at(high), y.at(high), x.at(low));
         svg.put(format!("<path d=\"{d}\" fill=\"none\" stroke=\"#333333\" stroke-dasharray=\"4 3\"/>"));
         for row in seeds.iter().filter(|(name, _)| *name == title).flat_map(|(_, rows)| rows) {
-            let start = row.curve.as_ref().and_then(|curve| curve.weights.first());
-            let Some((_, w)) = start else { continue };
+            let Some((_, w)) = row.curve().and_then(|curve| curve.weights.into_iter().next()) else { continue };
             let (Some(a), Some(b)) = (w[0], w[1]) else { continue };
             let (px, py) = (x.at(f64::from(a)), y.at(f64::from(b)));
             match row.is_solved() {

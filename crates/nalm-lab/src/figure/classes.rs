@@ -1,9 +1,9 @@
 //! Accuracy by digit, and what was taken for what, on one fold.
 
-use super::super::svg::{Anchor, Axis, Svg, colour};
-use super::super::{Figure, record};
-use crate::images::ImageExperiment;
-use crate::images::summary::Model;
+use super::svg::{Anchor, Axis, Svg, colour};
+use super::{Figure, record};
+use crate::summary::Results;
+use crate::summary::histories::models;
 use nalm_vision::score::Confusion;
 
 /// The fold whose classes were published.
@@ -12,11 +12,12 @@ const CELL: f64 = 25.0;
 
 type Counts = [[u32; 10]; 10];
 
-pub(super) fn draw(experiment: &ImageExperiment, models: &[Model<'_>]) -> Vec<Figure> {
+pub(super) fn draw(results: &Results<'_>) -> Vec<Figure> {
+    let models = models(results);
     // The published figures cut fractions off for isolated digits, and round for colours.
-    let truncated = experiment.task == "mnist-isolated";
+    let truncated = results.experiment.sections[0].task == "mnist-isolated";
     let mut found: Vec<Found<'_>> = Vec::new();
-    for model in models {
+    for model in &models {
         let runs = model.products();
         let of = runs.iter().find(|(seed, _)| *seed == FOLD);
         if let Some(confusion) = of.and_then(|(_, rows)| rows.last()?.confusion.as_ref()) {

@@ -1,17 +1,18 @@
 //! Learning over the epochs: accuracy of both digits in the static tasks, the validation error in the sequential one.
 
-use super::super::svg::{Axis, Svg, colour, polyline};
-use super::super::{Figure, number, record};
-use crate::images::ImageExperiment;
-use crate::images::summary::Model;
+use super::svg::{Axis, Svg, colour, polyline};
+use super::{Figure, number, record};
+use crate::summary::Results;
+use crate::summary::histories::{Model, models};
 use crate::stats::{Estimate, student};
 use nalm_vision::score::{Accuracy, Score};
 
 const WIDE: f64 = 330.0;
 const HIGH: f64 = 190.0;
 
-pub(super) fn draw(experiment: &ImageExperiment, models: &[Model<'_>]) -> Option<Figure> {
-    if experiment.task == "mnist-sequential" { errors(models) } else { digits(experiment, models) }
+pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
+    let models = models(results);
+    if results.experiment.sections[0].task == "mnist-sequential" { errors(&models) } else { digits(results, &models) }
 }
 
 /// The mean over runs at every epoch that all of them have reached.
@@ -27,8 +28,8 @@ fn means(model: &Model<'_>, value: impl Fn(&Score) -> f64) -> Vec<(f64, Estimate
 
 type Panel = (&'static str, fn(&Score) -> f64);
 
-fn digits(experiment: &ImageExperiment, models: &[Model<'_>]) -> Option<Figure> {
-    let last = models.iter().flat_map(|m| m.products()).filter_map(|(_, rows)| Some(rows.last()?.epoch)).max()?.max(1);
+fn digits(results: &Results<'_>, models: &[Model<'_>]) -> Option<Figure> {
+    let last = models.iter().filter_map(|m| m.products().iter().filter_map(|(_, all)| Some(all.last()?.epoch)).max()).max()?.max(1);
     fn rule(accuracy: &Accuracy, strict: bool) -> f64 {
         if strict { accuracy.strict } else { accuracy.rounded }
     }
@@ -41,7 +42,7 @@ fn digits(experiment: &ImageExperiment, models: &[Model<'_>]) -> Option<Figure> 
         ("second digit, strict", |s| rule(&s.accuracy[2], true)),
     ];
     let panels: Vec<Panel> =
-        if experiment.task == "mnist-isolated" { [strict, rounded].concat() } else { rounded.to_vec() };
+        if results.experiment.sections[0].task == "mnist-isolated" { [strict, rounded].concat() } else { rounded.to_vec() };
     let caption = "Test accuracy of the two digits over the epochs, mean over folds; ribbons are 95 % intervals";
     let mut svg = Svg::new(caption, 24.0 + 2.0 * (WIDE + 74.0));
     let mut data = vec![record(&[&"panel", &"model", &"epoch", &"mean", &"lower", &"upper"])];

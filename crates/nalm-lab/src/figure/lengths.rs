@@ -1,8 +1,10 @@
 //! The sequential task: success, solved-at and sparsity error over the length of the sequence.
 
-use super::super::svg::{Anchor, Axis, Svg, colour};
-use super::super::{Figure, number, record};
-use crate::images::summary::{self, ByLength, Model};
+use super::svg::{Anchor, Axis, Svg, colour};
+use super::{Figure, number, record};
+use crate::summary::Results;
+use crate::summary::histories::{Model, models};
+use crate::summary::sequences::{ByLength, by_length, thresholds};
 use crate::stats::Estimate;
 use nalm_vision::sequential::LENGTHS;
 
@@ -18,12 +20,13 @@ const FACETS: [Facet; 3] = [
     ("Sparsity error (1e-16 stands for 0)", |cell| cell.sparsity, true),
 ];
 
-pub(super) fn draw(models: &[Model<'_>]) -> Option<Figure> {
-    let thresholds = models.iter().find(|model| model.is_reference()).and_then(summary::thresholds)?;
+pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
+    let models = models(results);
+    let limits = models.iter().find(|model| model.is_reference()).and_then(thresholds)?;
     let others: Vec<(&Model<'_>, Vec<ByLength>)> = models
         .iter()
         .filter(|model| !model.is_reference())
-        .map(|model| (model, summary::by_length(model, &thresholds)))
+        .map(|model| (model, by_length(model, &limits)))
         .collect();
     if others.is_empty() {
         return None;

@@ -1,96 +1,94 @@
 //! Figures as SVG text, one kind per file, each with its data. Written by hand: a few kinds of mark and an axis need less code than
 //! a plotting crate needs configuration, and the bytes depend on nothing but the data.
 
+#[cfg(feature = "images")]
+mod accuracy;
 mod basins;
+#[cfg(feature = "images")]
+mod classes;
 mod contour;
 mod curves;
+#[cfg(feature = "images")]
+mod epochs;
 mod facets;
-pub(crate) mod images;
 mod landscape;
-pub(crate) mod noise_bound;
-pub(crate) mod png;
+#[cfg(feature = "images")]
+mod lengths;
+mod noise_bound;
+#[cfg(feature = "images")]
+mod pictures;
+pub mod png;
 mod spectrum;
 mod surfaces;
-mod svg;
+pub mod svg;
 mod trajectories;
+#[cfg(feature = "images")]
+mod weights;
 
-pub(crate) use svg::escape;
-
-use crate::suite::Experiment;
 use crate::summary::Results;
-use std::str::FromStr;
 
-/// A kind of figure, as experiment files name it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// Success, solved-at and sparsity error over the ranges.
-    Facets,
-    /// The same with success as bars.
-    Bars,
-    /// Predictions over the plane.
-    Surfaces,
-    /// The loss over two weights.
-    Landscape,
-    /// Where training ends, by where it starts.
-    Basins,
-    /// The way of the weights.
-    Trajectories,
-    /// Errors over steps.
-    Curves,
-    /// The upper end of the batch noise.
-    NoiseBound,
-    /// Eigenvalues of the Gauss-Newton matrix.
-    Spectrum,
+/// A kind of figure.
+#[derive(Clone, Copy)]
+pub struct Kind {
+    /// The name in experiment files.
+    pub name: &'static str,
+    /// What it shows.
+    pub meaning: &'static str,
+    /// Draws it as often as the rows allow.
+    pub draw: fn(&Results<'_>) -> Vec<Figure>,
 }
 
-const KINDS: [(&str, Kind); 9] = [
-    ("facets", Kind::Facets),
-    ("bars", Kind::Bars),
-    ("surfaces", Kind::Surfaces),
-    ("landscape", Kind::Landscape),
-    ("basins", Kind::Basins),
-    ("trajectories", Kind::Trajectories),
-    ("curves", Kind::Curves),
-    ("noise-bound", Kind::NoiseBound),
-    ("spectrum", Kind::Spectrum),
-];
+const fn kind(name: &'static str, meaning: &'static str, draw: fn(&Results<'_>) -> Vec<Figure>) -> Kind {
+    Kind { name, meaning, draw }
+}
 
-impl FromStr for Kind {
-    type Err = nalm::Error;
-    fn from_str(text: &str) -> Result<Self, nalm::Error> {
-        let names = KINDS.map(|(name, _)| name);
-        let found = KINDS.iter().find(|(name, _)| *name == text);
-        found.map(|(_, kind)| *kind).ok_or_else(|| nalm::Error::unknown("figure", text, &names))
-    }
+/// The kinds of this project.
+pub fn list() -> Vec<Kind> {
+    vec![
+        kind("facets", "success, solved-at and sparsity error over the ranges", facets::points),
+        kind("bars", "the same with success as bars", facets::bars),
+        kind("surfaces", "predictions over the plane", |results| surfaces::draw(results).into_iter().collect()),
+        kind("landscape", "the loss over two weights", |_| vec![landscape::draw()]),
+        kind("basins", "where training ends, by where it starts", |results| basins::draw(results).into_iter().collect()),
+        kind("trajectories", "the way of the weights", |results| trajectories::draw(results).into_iter().collect()),
+        kind("curves", "errors over steps", |results| curves::draw(results).into_iter().collect()),
+        kind("noise-bound", "the upper end of the batch noise", |_| vec![noise_bound::draw()]),
+        kind("spectrum", "eigenvalues of the Gauss-Newton matrix", |_| spectrum::draw().into_iter().collect()),
+        #[cfg(feature = "images")]
+        kind("accuracy", "accuracy of product and digits, by model", |results| accuracy::draw(results).into_iter().collect()),
+        #[cfg(feature = "images")]
+        kind("weights", "the way of the head's weights", |results| weights::draw(results).into_iter().collect()),
+        #[cfg(feature = "images")]
+        kind("classes", "accuracy by digit, and what was taken for what", classes::draw),
+        #[cfg(feature = "images")]
+        kind("epochs", "accuracy of the digits over epochs", |results| epochs::draw(results).into_iter().collect()),
+        #[cfg(feature = "images")]
+        kind("lengths", "success, solved-at and sparsity over the length of sequences", |results| {
+            lengths::draw(results).into_iter().collect()
+        }),
+        #[cfg(feature = "images")]
+        kind("pictures", "samples, and what is looked at", |results| pictures::draw(results).into_iter().collect()),
+    ]
 }
 
 /// A figure and the numbers in it.
-#[derive(Debug)]
-pub(crate) struct Figure {
+#[derive(Clone, Debug)]
+pub struct Figure {
     /// What follows the experiment's name in file names; empty for the first figure.
-    pub(crate) suffix: String,
-    pub(crate) caption: String,
-    pub(crate) svg: String,
+    pub suffix: String,
+    /// What stands below it.
+    pub caption: String,
+    /// The drawing.
+    pub svg: String,
     /// Records, the first of them the names of the columns.
-    pub(crate) data: Vec<Vec<String>>,
+    pub data: Vec<Vec<String>>,
 }
 
 /// The figures of an experiment that its rows allow.
-pub(crate) fn all(experiment: &Experiment, results: &Results<'_>) -> Vec<Figure> {
-    let mut figures = Vec::new();
-    for kind in &experiment.figures {
-        match kind {
-            Kind::Facets => figures.extend(facets::draw(experiment, results, facets::Style::Points)),
-            Kind::Bars => figures.extend(facets::draw(experiment, results, facets::Style::Bars)),
-            Kind::Surfaces => figures.extend(surfaces::draw(experiment, results)),
-            Kind::Landscape => figures.push(landscape::draw()),
-            Kind::Basins => figures.extend(basins::draw(experiment, results)),
-            Kind::Trajectories => figures.extend(trajectories::draw(experiment, results)),
-            Kind::Curves => figures.extend(curves::draw(experiment, results)),
-            Kind::NoiseBound => figures.push(noise_bound::draw()),
-            Kind::Spectrum => figures.extend(spectrum::draw()),
-        }
-    }
+pub fn all(results: &Results<'_>, kinds: &[Kind]) -> Vec<Figure> {
+    let wanted = results.experiment.figures.iter();
+    let kinds = wanted.filter_map(|name| kinds.iter().find(|kind| kind.name == name));
+    let mut figures: Vec<Figure> = kinds.flat_map(|kind| (kind.draw)(results)).collect();
     if let Some(first) = figures.first_mut() {
         first.suffix.clear();
     }
@@ -98,11 +96,11 @@ pub(crate) fn all(experiment: &Experiment, results: &Results<'_>) -> Vec<Figure>
 }
 
 /// A record of a figure's data.
-fn record(cells: &[&dyn std::fmt::Display]) -> Vec<String> {
+pub fn record(cells: &[&dyn std::fmt::Display]) -> Vec<String> {
     cells.iter().map(|cell| cell.to_string()).collect()
 }
 
 /// A number of a figure's data, or NA.
-fn number(value: Option<f64>) -> String {
+pub fn number(value: Option<f64>) -> String {
     value.map_or("NA".into(), |v| v.to_string())
 }

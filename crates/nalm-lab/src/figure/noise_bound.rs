@@ -2,22 +2,8 @@
 
 use super::svg::{Anchor, Axis, Svg};
 use super::{Figure, record};
-use nalm::Distribution;
+use crate::summary::noise_bound::deviation;
 use nalm::task::PAPER_RANGES;
-
-/// The standard deviation of a uniform range.
-fn deviation(range: &str) -> Option<f64> {
-    let range = range.parse::<Distribution>().ok()?;
-    match range.as_range()?.intervals() {
-        [interval] => Some(interval.width() / 12f64.sqrt()),
-        _ => None,
-    }
-}
-
-/// The upper end of the batch noise for inputs from a range.
-pub(crate) fn bound(range: &str) -> Option<f64> {
-    deviation(range).map(|s| 1.0 + 1.0 / s)
-}
 
 pub(super) fn draw() -> Figure {
     let caption = "The upper end of the batch noise, 1 + 1/s, over the standard deviation s of the input";
@@ -52,17 +38,4 @@ pub(super) fn draw() -> Figure {
     }
     svg.frame(&x, &y, "standard deviation of the input", "upper end of the noise");
     Figure { suffix: "-noise-bound".into(), caption: caption.into(), svg: svg.finish(376.0), data }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bounds_of_the_published_ranges() {
-        for (range, want) in [("U[0.1,0.2)", 35.641), ("U[1,2)", 4.4641), ("U[10,20)", 1.34641), ("U[-2,2)", 1.86603)] {
-            assert!((bound(range).unwrap() - want).abs() < 1e-3, "{range}");
-        }
-        assert_eq!(bound("U[-6,-2)∪U[2,6)"), None);
-    }
 }

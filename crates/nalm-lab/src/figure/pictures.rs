@@ -1,24 +1,38 @@
 //! What is shown, and what the transformers look at: people want to see it.
 
-use super::super::svg::{Anchor, Svg};
-use super::super::{Figure, record};
-use crate::images::Drawn;
-use crate::images::summary::Model;
+use super::svg::{Anchor, Svg};
+use super::{Figure, record};
+use crate::summary::Results;
+use crate::summary::histories::models;
+use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
+
+/// A picture as rows keep it: one hexadecimal digit a number, row by row, channels together.
+#[derive(Deserialize)]
+struct Drawn {
+    #[serde(default)]
+    title: String,
+    width: usize,
+    channels: usize,
+    pixels: String,
+}
 
 const WIDTH: f64 = 860.0;
 const GAP: f64 = 8.0;
 
 /// Samples of one run, or of several where they look at different things.
-pub(super) fn draw(models: &[Model<'_>]) -> Option<Figure> {
-    let mut shown: Vec<(&str, &[Vec<Drawn>])> = Vec::new();
-    for model in models {
-        let Some(row) = model.rows.first().filter(|row| !row.pictures.is_empty()) else { continue };
+pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
+    let models = models(results);
+    let mut shown: Vec<(&str, Vec<Vec<Drawn>>)> = Vec::new();
+    for model in &models {
+        let pictures = model.rows.first().and_then(|row| row.artefacts.get("pictures").cloned());
+        let pictures: Option<Vec<Vec<Drawn>>> = pictures.and_then(|value| serde_json::from_value(value).ok());
+        let Some(pictures) = pictures.filter(|all| !all.is_empty()) else { continue };
         // Without transformers every model sees the same.
-        let warped = row.pictures[0].iter().any(|picture| !picture.title.is_empty());
+        let warped = pictures[0].iter().any(|picture| !picture.title.is_empty());
         if shown.is_empty() || warped {
-            shown.push((if warped { model.label } else { "" }, &row.pictures));
+            shown.push((if warped { model.label } else { "" }, pictures));
         }
     }
     let first = shown.first()?.1.first()?;
@@ -31,7 +45,7 @@ pub(super) fn draw(models: &[Model<'_>]) -> Option<Figure> {
     let mut svg = Svg::new(caption, WIDTH);
     let mut data = vec![record(&[&"model", &"sample", &"picture", &"width", &"channels", &"pixels"])];
     let mut top = 12.0;
-    for (label, samples) in shown {
+    for (label, samples) in &shown {
         svg.bold(12.0, top + 12.0, if label.is_empty() { "Test samples, the same for all models" } else { label });
         top += 22.0;
         let titled = samples.iter().flatten().any(|picture| !picture.title.is_empty());
@@ -45,7 +59,7 @@ pub(super) fn draw(models: &[Model<'_>]) -> Option<Figure> {
                     svg.text(left + 0.5 * side, top + side + 14.0, Anchor::Middle, &picture.title);
                 }
                 let Drawn { title, width, channels, pixels } = picture;
-                data.push(record(&[&label, sample, title, width, channels, pixels]));
+                data.push(record(&[label, sample, title, width, channels, pixels]));
             }
             top += side + if titled { 24.0 } else { GAP };
         }

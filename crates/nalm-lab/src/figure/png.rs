@@ -1,32 +1,41 @@
-//! SVG into PNG, for where nothing else is taken.
+//! SVG into PNG, for where nothing else is taken; with the cargo feature `png`.
 
-use anyhow::{Context, Result, anyhow, ensure};
-use resvg::{tiny_skia, usvg};
+use crate::error::{Error, Result};
 use std::path::Path;
 
+/// Without the feature, says how to get it.
+#[cfg(not(feature = "png"))]
+pub fn write(_folder: &Path, _name: &str) -> Result<()> {
+    Err(Error::Request("PNG is not built in; build with the feature png: cargo install --path crates/nalm-cli --features png".into()))
+}
+
 /// Pixels per unit of a figure: sharp at column width in print.
+#[cfg(feature = "png")]
 const SCALE: f32 = 2.0;
 
 /// Writes `<name>.png` beside `<name>.svg`.
-pub(crate) fn write(folder: &Path, name: &str) -> Result<()> {
+#[cfg(feature = "png")]
+pub fn write(folder: &Path, name: &str) -> Result<()> {
+    use resvg::{tiny_skia, usvg};
+    let wrong = |why: &str| Error::Request(format!("cannot draw {name}.png: {why}"));
     let (from, to) = (folder.join(format!("{name}.svg")), folder.join(format!("{name}.png")));
-    let text = std::fs::read(&from).with_context(|| format!("cannot read {}", from.display()))?;
+    let text = std::fs::read(&from).map_err(Error::file("cannot read", &from))?;
     let mut options = usvg::Options::default();
     options.fontdb_mut().load_system_fonts();
     // Without a font, text would be left out in silence.
     let family = options.fontdb.faces().next().and_then(|face| face.families.first()).map(|(name, _)| name.clone());
-    let family =
-        family.context("PNG needs a font on this machine, and none was found; install one, such as DejaVu Sans")?;
+    let Some(family) = family else {
+        return Err(Error::Request("PNG needs a font on this machine, and none was found; install one, such as DejaVu Sans".into()));
+    };
     let known = |name: &str| options.fontdb.faces().any(|face| face.families.iter().any(|(family, _)| family == name));
     if !["Helvetica", "Arial", "DejaVu Sans"].into_iter().any(known) {
         options.fontdb_mut().set_sans_serif_family(family);
     }
-    let tree = usvg::Tree::from_data(&text, &options).map_err(|e| anyhow!("cannot draw {}: {e}", from.display()))?;
+    let tree = usvg::Tree::from_data(&text, &options).map_err(|error| wrong(&error.to_string()))?;
     let size = tree.size();
     let (width, height) = ((size.width() * SCALE).ceil() as u32, (size.height() * SCALE).ceil() as u32);
-    let mut image = tiny_skia::Pixmap::new(width, height).context("the figure is too large for a PNG")?;
-    ensure!(width > 0 && height > 0, "{} is empty", from.display());
+    let mut image = tiny_skia::Pixmap::new(width, height).ok_or_else(|| wrong("the figure is empty or too large"))?;
     resvg::render(&tree, tiny_skia::Transform::from_scale(SCALE, SCALE), &mut image.as_mut());
-    let bytes = image.encode_png().map_err(|e| anyhow!("cannot encode {}: {e}", to.display()))?;
-    std::fs::write(&to, bytes).with_context(|| format!("cannot write {}", to.display()))
+    let bytes = image.encode_png().map_err(|error| wrong(&error.to_string()))?;
+    std::fs::write(&to, bytes).map_err(Error::file("cannot write", &to))
 }

@@ -2,35 +2,23 @@
 
 use super::svg::{Anchor, Axis, Svg};
 use super::{Figure, record};
-use crate::row::Row;
-use crate::suite::Experiment;
 use crate::summary::Results;
+use crate::summary::surface::{SIDE, coordinate, predictions};
 use std::fmt::Write;
 
-/// Grid points along a side: -6 to 6 in steps of 0.1.
-const SIDE: usize = 121;
 const BINS: usize = 20;
 const PANEL: f64 = 230.0;
 /// Stops of the published ramp.
 const RAMP: [[f64; 3]; 4] = [[53.0, 151.0, 143.0], [199.0, 234.0, 229.0], [191.0, 129.0, 45.0], [51.0, 0.0, 0.0]];
 
-/// The seed whose surface was published.
-fn published_seed(module: &str) -> u64 {
-    if module == "mlp-100" { 8 } else { 0 }
-}
-
-fn coordinate(k: usize) -> f64 {
-    (k as f64 - 60.0) / 10.0
-}
-
-pub(super) fn draw(experiment: &Experiment, results: &Results<'_>) -> Option<Figure> {
+pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
     let exact: Vec<f64> = (0..SIDE * SIDE).map(|k| coordinate(k % SIDE) * coordinate(k / SIDE)).collect();
     let mut panels = vec![("exact product (TT)".to_string(), exact)];
-    for (model, label) in experiment.models.iter().enumerate() {
-        if let Some((row, values)) = surface(experiment, results, model) {
+    for (model, label) in results.experiment.models.iter().enumerate() {
+        if let Some((row, values)) = predictions(results, model) {
             let flag = |yes: bool| if yes { 'T' } else { 'F' };
-            let inside = flag(row.validation_error.is_some_and(|e| e < 1e-5));
-            panels.push((format!("{label}, seed {} ({inside}{})", row.spec.seed, flag(row.is_solved())), values));
+            let inside = flag(row.number("validation_error").is_some_and(|e| e < 1e-5));
+            panels.push((format!("{label}, seed {} ({inside}{})", row.spec.seed(), flag(row.is_solved())), values));
         }
     }
     if panels.len() == 1 {
@@ -61,20 +49,6 @@ pub(super) fn draw(experiment: &Experiment, results: &Results<'_>) -> Option<Fig
         svg: svg.finish(30.0 + rows * (PANEL + 78.0)),
         data,
     })
-}
-
-/// The published seed's row of a model, or the first there is, and its predictions.
-fn surface<'a>(experiment: &Experiment, results: &Results<'a>, model: usize) -> Option<(&'a Row, Vec<f64>)> {
-    let group = experiment.groups.iter().find(|group| group.model == model)?;
-    let rows: Vec<&Row> = results.rows[group.runs.clone()].iter().copied().flatten().collect();
-    let wanted = published_seed(&experiment.runs[group.runs.start].module);
-    let row = rows.iter().find(|row| row.spec.seed == wanted).or(rows.first())?;
-    let weights: Vec<f32> = row.weights.iter().copied().collect::<Option<_>>()?;
-    let network = row.spec.network().ok()?;
-    let points: Vec<f32> =
-        (0..SIDE * SIDE).flat_map(|k| [coordinate(k % SIDE) as f32, coordinate(k / SIDE) as f32]).collect();
-    let values = network.predict(&weights, &points).ok()?;
-    Some((row, values.into_iter().map(f64::from).collect()))
 }
 
 fn panel(svg: &mut Svg, title: &str, values: &[f64], left: f64, top: f64, bin: impl Fn(f64) -> usize) {

@@ -3,59 +3,59 @@
 use std::fmt::{Display, Write};
 
 /// Okabe and Ito's colours, which colour-blind readers can tell apart, and darker ones of the same hues for more groups.
-pub(super) const COLOURS: [&str; 12] = [
+pub const COLOURS: [&str; 12] = [
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#7f7f7f", "#8c4f00", "#004d78",
     "#006647", "#8a3f6b",
 ];
 
 /// The colour of a group.
-pub(super) fn colour(k: usize) -> &'static str {
+pub fn colour(k: usize) -> &'static str {
     COLOURS[k % COLOURS.len()]
 }
 
 /// Text that may stand in XML.
-pub(crate) fn escape(text: &str) -> String {
+pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 /// How wide a text is drawn, about: sans-serif at 12 units.
-pub(super) fn text_width(text: &str) -> f64 {
+pub fn text_width(text: &str) -> f64 {
     6.7 * text.chars().count() as f64
 }
 
 /// A drawing under way. Lengths are in its own units, of which text is 12 high.
-pub(super) struct Svg {
+pub struct Svg {
     body: String,
     title: String,
     width: f64,
 }
 
 #[derive(Clone, Copy)]
-pub(super) enum Anchor {
+pub enum Anchor {
     Start,
     Middle,
     End,
 }
 
 impl Svg {
-    pub(super) fn new(title: &str, width: f64) -> Self {
+    pub fn new(title: &str, width: f64) -> Self {
         Self { body: String::new(), title: title.into(), width }
     }
 
     /// Adds markup.
-    pub(super) fn put(&mut self, line: impl Display) {
+    pub fn put(&mut self, line: impl Display) {
         writeln!(self.body, "{line}").expect("a string takes everything");
     }
 
-    pub(super) fn text(&mut self, x: f64, y: f64, anchor: Anchor, text: &str) {
+    pub fn text(&mut self, x: f64, y: f64, anchor: Anchor, text: &str) {
         self.styled_text(x, y, anchor, "", text);
     }
 
-    pub(super) fn bold(&mut self, x: f64, y: f64, text: &str) {
+    pub fn bold(&mut self, x: f64, y: f64, text: &str) {
         self.styled_text(x, y, Anchor::Start, " font-weight=\"bold\"", text);
     }
 
-    pub(super) fn styled_text(&mut self, x: f64, y: f64, anchor: Anchor, style: &str, text: &str) {
+    pub fn styled_text(&mut self, x: f64, y: f64, anchor: Anchor, style: &str, text: &str) {
         let anchor = match anchor {
             Anchor::Start => "start",
             Anchor::Middle => "middle",
@@ -65,29 +65,29 @@ impl Svg {
     }
 
     /// A path without filling.
-    pub(super) fn stroke(&mut self, d: &str, colour: &str, width: f64) {
+    pub fn stroke(&mut self, d: &str, colour: &str, width: f64) {
         self.put(format!("<path d=\"{d}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\"/>"));
     }
 
     /// A path without outline.
-    pub(super) fn fill(&mut self, d: &str, colour: &str) {
+    pub fn fill(&mut self, d: &str, colour: &str) {
         self.put(format!("<path d=\"{d}\" fill=\"{colour}\"/>"));
     }
 
     /// A path without outline, through which what lies below shows.
-    pub(super) fn fill_lightly(&mut self, d: &str, colour: &str) {
+    pub fn fill_lightly(&mut self, d: &str, colour: &str) {
         self.put(format!("<path d=\"{d}\" fill=\"{colour}\" fill-opacity=\"0.45\"/>"));
     }
 
     /// A polyline through points.
-    pub(super) fn polyline(&mut self, points: &[(f64, f64)], colour: &str, width: f64) {
+    pub fn polyline(&mut self, points: &[(f64, f64)], colour: &str, width: f64) {
         if points.len() > 1 {
             self.stroke(&polyline(points), colour, width);
         }
     }
 
     /// A mark of a group: the shape changes with every colour, so that neither carries the meaning alone.
-    pub(super) fn mark(&mut self, k: usize, x: f64, y: f64, hint: &str) {
+    pub fn mark(&mut self, k: usize, x: f64, y: f64, hint: &str) {
         let d = match (k + k / COLOURS.len()) % 4 {
             0 => format!("M{:.1} {y:.1}a3 3 0 1 0 6 0a3 3 0 1 0 -6 0Z", x - 3.0),
             1 => format!("M{:.1} {:.1}h5.4v5.4h-5.4Z", x - 2.7, y - 2.7),
@@ -98,14 +98,14 @@ impl Svg {
     }
 
     /// A cross.
-    pub(super) fn cross(&mut self, x: f64, y: f64, size: f64, colour: &str) {
+    pub fn cross(&mut self, x: f64, y: f64, size: f64, colour: &str) {
         let s = size;
         let d = format!("M{:.1} {:.1}l{} {}m0 -{}l-{} {}", x - s, y - s, 2.0 * s, 2.0 * s, 2.0 * s, 2.0 * s, 2.0 * s);
         self.stroke(&d, colour, 2.0);
     }
 
     /// Axes with ticks and labels around the rectangle that two axes span.
-    pub(super) fn frame(&mut self, x: &Axis, y: &Axis, x_label: &str, y_label: &str) {
+    pub fn frame(&mut self, x: &Axis, y: &Axis, x_label: &str, y_label: &str) {
         for (value, text) in x.ticks() {
             let at = x.at(value);
             self.stroke(&format!("M{at:.1} {:.1}v4", y.start), "#333333", 1.0);
@@ -125,7 +125,7 @@ impl Svg {
     }
 
     /// Names with their marks, in as many lines as they need; returns where the lines end.
-    pub(super) fn legend(&mut self, entries: &[(usize, &str)], left: f64, top: f64) -> f64 {
+    pub fn legend(&mut self, entries: &[(usize, &str)], left: f64, top: f64) -> f64 {
         let (mut x, mut y) = (left, top);
         for (k, name) in entries {
             let width = 16.0 + text_width(name) + 18.0;
@@ -140,7 +140,7 @@ impl Svg {
     }
 
     /// The whole document.
-    pub(super) fn finish(self, height: f64) -> String {
+    pub fn finish(self, height: f64) -> String {
         let Self { body, title, width } = self;
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" \
@@ -152,7 +152,7 @@ impl Svg {
 }
 
 /// The path through points.
-pub(super) fn polyline(points: &[(f64, f64)]) -> String {
+pub fn polyline(points: &[(f64, f64)]) -> String {
     let mut d = String::new();
     for (k, (x, y)) in points.iter().enumerate() {
         write!(d, "{}{x:.1} {y:.1}", if k == 0 { "M" } else { "L" }).expect("a string takes everything");
@@ -162,21 +162,21 @@ pub(super) fn polyline(points: &[(f64, f64)]) -> String {
 
 /// From numbers to places.
 #[derive(Clone, Copy)]
-pub(super) struct Axis {
+pub struct Axis {
     low: f64,
     high: f64,
     logarithmic: bool,
-    pub(super) start: f64,
-    pub(super) end: f64,
+    pub start: f64,
+    pub end: f64,
 }
 
 impl Axis {
-    pub(super) fn linear(low: f64, high: f64, start: f64, end: f64) -> Self {
+    pub fn linear(low: f64, high: f64, start: f64, end: f64) -> Self {
         Self { low, high, logarithmic: false, start, end }
     }
 
     /// Whole powers of ten around the positive ones of these values.
-    pub(super) fn logarithmic(values: impl Iterator<Item = f64>, start: f64, end: f64) -> Self {
+    pub fn logarithmic(values: impl Iterator<Item = f64>, start: f64, end: f64) -> Self {
         let (low, high) = values
             .filter(|v| *v > 0.0 && v.is_finite())
             .fold((f64::INFINITY, 0.0f64), |(low, high), v| (low.min(v), high.max(v)));
@@ -187,7 +187,7 @@ impl Axis {
     }
 
     /// Where a number is; outside ones are at the edge.
-    pub(super) fn at(&self, v: f64) -> f64 {
+    pub fn at(&self, v: f64) -> f64 {
         let (v, low, high) = match self.logarithmic {
             true => (v.max(1e-300).log10(), self.low.log10(), self.high.log10()),
             false => (v, self.low, self.high),
@@ -196,7 +196,7 @@ impl Axis {
     }
 
     /// Numbers worth marking, with their texts.
-    pub(super) fn ticks(&self) -> Vec<(f64, String)> {
+    pub fn ticks(&self) -> Vec<(f64, String)> {
         if self.logarithmic {
             let (a, b) = (self.low.log10().round() as i32, self.high.log10().round() as i32);
             let every = ((b - a + 4) / 5).max(1) as usize;

@@ -2,8 +2,7 @@
 
 use super::svg::{Axis, Svg};
 use super::{Figure, number, record};
-use crate::row::Row;
-use crate::suite::Experiment;
+use crate::run::{Curve, Row};
 use crate::summary::Results;
 
 const PANEL: f64 = 250.0;
@@ -11,20 +10,21 @@ const SOLVED: &str = "#0072b2";
 const FAILED: &str = "#d55e00";
 
 /// Rows that kept the way of two weights, by group.
-pub(super) fn groups<'a>(experiment: &Experiment, results: &Results<'a>) -> Vec<(String, Vec<&'a Row>)> {
-    let followed = |row: &&Row| row.curve.as_ref().is_some_and(|c| c.weights.iter().all(|(_, w)| w.len() == 2));
+pub(super) fn groups<'a>(results: &Results<'a>) -> Vec<(String, Vec<&'a Row>)> {
+    let experiment = results.experiment;
+    let followed = |row: &&Row| row.curve().is_some_and(|c| c.weights.iter().all(|(_, w)| w.len() == 2));
     let mut groups = Vec::new();
-    for group in experiment.groups.iter().filter(|group| experiment.sections[group.section].grid.is_none()) {
+    for group in experiment.groups.iter().filter(|group| experiment.is_sampled(group)) {
         let rows: Vec<&Row> = results.rows[group.runs.clone()].iter().copied().flatten().filter(followed).collect();
         if !rows.is_empty() {
-            groups.push((format!("{} on {}", experiment.models[group.model], group.range), rows));
+            groups.push((format!("{} on {}", experiment.models[group.model], group.place), rows));
         }
     }
     groups
 }
 
-pub(super) fn draw(experiment: &Experiment, results: &Results<'_>) -> Option<Figure> {
-    let groups = groups(experiment, results);
+pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
+    let groups = groups(results);
     if groups.is_empty() {
         return None;
     }
@@ -37,19 +37,19 @@ pub(super) fn draw(experiment: &Experiment, results: &Results<'_>) -> Option<Fig
         let (x, y) = (Axis::linear(0.0, 1.0, left, left + PANEL), Axis::linear(0.0, 1.0, top + PANEL, top));
         // Failed ones last, so that they are on top.
         let mut rows = rows.clone();
-        rows.sort_by_key(|row| (!row.is_solved(), row.spec.seed));
+        rows.sort_by_key(|row| (!row.is_solved(), row.spec.seed()));
         for row in rows {
-            let curve = row.curve.iter().flat_map(|curve| &curve.weights);
+            let Curve { weights, .. } = row.curve().unwrap_or_default();
             let points: Vec<(f64, f64)> =
-                curve.filter_map(|(_, w)| Some((x.at(f64::from(w[0]?)), y.at(f64::from(w[1]?))))).collect();
+                weights.iter().filter_map(|(_, w)| Some((x.at(f64::from(w[0]?)), y.at(f64::from(w[1]?))))).collect();
             let colour = if row.is_solved() { SOLVED } else { FAILED };
             svg.polyline(&points, colour, 1.2);
             if let Some((px, py)) = points.first() {
                 svg.fill(&format!("M{:.1} {py:.1}a2.5 2.5 0 1 0 5 0a2.5 2.5 0 1 0 -5 0Z", px - 2.5), colour);
             }
-            for (updates, w) in row.curve.iter().flat_map(|curve| &curve.weights) {
+            for (updates, w) in &weights {
                 let [a, b] = [w[0], w[1]].map(|w| number(w.map(f64::from)));
-                data.push(record(&[title, &row.spec.seed, &row.is_solved(), updates, &a, &b]));
+                data.push(record(&[title, &row.spec.seed(), &row.is_solved(), updates, &a, &b]));
             }
         }
         svg.bold(left, top - 8.0, title);

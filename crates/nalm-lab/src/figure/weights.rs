@@ -1,8 +1,9 @@
 //! The way of the head's two weights over the epochs, one panel a model, one line a fold or seed.
 
-use super::super::svg::{Axis, Svg};
-use super::super::{Figure, record};
-use crate::images::summary::Model;
+use super::svg::{Axis, Svg};
+use super::{Figure, record};
+use crate::summary::Results;
+use crate::summary::histories::{Model, models};
 
 const PANEL: f64 = 240.0;
 const MOST: f64 = 1.5;
@@ -29,7 +30,8 @@ fn paths(model: &Model<'_>) -> Vec<Way> {
     products.chain(sequences).filter(|(_, path)| !path.is_empty()).collect()
 }
 
-pub(super) fn draw(models: &[Model<'_>]) -> Option<Figure> {
+pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
+    let models = models(results);
     let panels: Vec<_> = models.iter().map(|m| (m.label, paths(m))).filter(|(_, paths)| !paths.is_empty()).collect();
     if panels.is_empty() {
         return None;

@@ -1,10 +1,10 @@
 //! A page as blocks, and the two forms it is written in.
 
-use crate::figure::escape;
+use crate::figure::svg::escape;
 use std::fmt::Write;
 
 /// A part of a page.
-pub(crate) enum Block {
+pub enum Block {
     Title(String),
     Heading(String),
     Text(String),
@@ -23,7 +23,7 @@ pub(crate) enum Block {
 }
 
 /// Links beneath every HTML figure stay within the folder of the page.
-pub(crate) fn html(title: &str, blocks: &[Block]) -> String {
+pub fn html(title: &str, blocks: &[Block]) -> String {
     let mut body = String::new();
     let mut put = |line: String| writeln!(body, "{line}").expect("a string takes everything");
     for block in blocks {
@@ -63,7 +63,7 @@ pub(crate) fn html(title: &str, blocks: &[Block]) -> String {
 }
 
 /// The same in Markdown, with figures as links.
-pub(crate) fn markdown(blocks: &[Block]) -> String {
+pub fn markdown(blocks: &[Block]) -> String {
     let mut text = String::new();
     let mut put = |line: String| writeln!(text, "{line}").expect("a string takes everything");
     for (k, block) in blocks.iter().enumerate() {

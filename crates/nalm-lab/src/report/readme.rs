@@ -1,8 +1,8 @@
 //! Figure and table of an experiment between two markers of a text that people write.
 
-use crate::page::{Block, markdown};
-use crate::report::Found;
-use anyhow::{Context, Result, bail};
+use super::Found;
+use super::page::{Block, markdown};
+use crate::error::{Error, Result, bail};
 use std::path::{Component, Path, PathBuf};
 
 /// What may stand between markers.
@@ -10,8 +10,8 @@ const PARTS: [(&str, bool, bool); 3] = [("", true, true), (" figure", true, fals
 
 /// Replaces what stands between `<!-- nalm:NAME -->` and `<!-- /nalm:NAME -->`: the first figure and the published values. With
 /// `nalm:NAME figure` or `nalm:NAME table` it is one of the two. Says whether there was a place.
-pub(crate) fn splice(file: &Path, name: &str, found: &Found, out: &Path) -> Result<bool> {
-    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+pub fn splice(file: &Path, name: &str, found: &Found, out: &Path) -> Result<bool> {
+    let text = std::fs::read_to_string(file).map_err(Error::file("cannot read", file))?;
     let folder = link(file.parent().unwrap_or(Path::new("")), out);
     let (mut new, mut places) = (text.clone(), 0);
     for (part, figure, table) in PARTS {
@@ -27,7 +27,7 @@ pub(crate) fn splice(file: &Path, name: &str, found: &Found, out: &Path) -> Resu
         }
     }
     if new != text {
-        std::fs::write(file, new).with_context(|| format!("cannot write {}", file.display()))?;
+        std::fs::write(file, new).map_err(Error::file("cannot write", file))?;
     }
     Ok(places > 0)
 }

@@ -1,7 +1,7 @@
 //! Training schedules as experiment files write them, and as rows keep them.
 
 use super::spec::hex;
-use anyhow::{Context, Result, bail};
+use crate::error::{Context, Result, bail};
 use nalm::second_order::{Adam, Lm, Phase, Settings, TrainingSchedule};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -109,7 +109,7 @@ impl Written {
             read.check()?;
             Ok(read)
         };
-        let phases = phases.map(|(k, phase)| checked(phase).with_context(|| format!("phase {}", k + 1)));
+        let phases = phases.map(|(k, phase)| checked(phase).at(|| format!("phase {}", k + 1)));
         let schedule = TrainingSchedule {
             attempts: self.attempts.unwrap_or(usual.attempts),
             goal: self.goal.unwrap_or(usual.goal),

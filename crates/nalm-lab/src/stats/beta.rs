@@ -15,7 +15,7 @@ const MARGIN: f64 = 1e-16;
 const OPTIMISER_GAVE_UP: f64 = 1e-5;
 
 /// As in the published figures: halved, and Student's t where the authors' optimiser gave up.
-pub(crate) fn published(errors: &[f64]) -> Estimate {
+pub fn published(errors: &[f64]) -> Estimate {
     let x = clip(errors);
     if is_flat(&x) || moments(&x).0 < OPTIMISER_GAVE_UP {
         return normal_fallback(&x, 0.0, 0.5);
@@ -24,7 +24,7 @@ pub(crate) fn published(errors: &[f64]) -> Estimate {
 }
 
 /// The mean sparsity error with its 95 % interval.
-pub(crate) fn corrected(errors: &[f64]) -> Estimate {
+pub fn corrected(errors: &[f64]) -> Estimate {
     let x = clip(errors);
     if is_flat(&x) {
         return normal_fallback(&x, 0.0, 0.5);

@@ -9,7 +9,7 @@ use super::special::{ln_gamma, ln_minus_digamma};
 use super::{CHI2, Estimate, moments, normal_fallback};
 
 /// The mean of positive values with its 95 % interval; Student's t where the values hardly differ.
-pub(crate) fn interval(x: &[f64]) -> Estimate {
+pub fn interval(x: &[f64]) -> Estimate {
     if x.len() < 2 || moments(x).1 <= 1e-5 || x.iter().any(|v| *v <= 0.0) {
         return normal_fallback(x, 0.0, f64::INFINITY);
     }

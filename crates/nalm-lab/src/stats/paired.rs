@@ -2,26 +2,26 @@
 
 /// A run as a pair sees it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Judged {
-    pub(crate) solved: bool,
-    pub(crate) solved_at: Option<f64>,
+pub struct Judged {
+    pub solved: bool,
+    pub solved_at: Option<f64>,
 }
 
 /// Two groups over common seeds.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Paired {
-    pub(crate) pairs: usize,
-    pub(crate) only_a: usize,
-    pub(crate) only_b: usize,
-    pub(crate) mcnemar_p: f64,
-    pub(crate) both_solved: usize,
-    pub(crate) a_first: usize,
-    pub(crate) b_first: usize,
-    pub(crate) sign_test_p: f64,
+pub struct Paired {
+    pub pairs: usize,
+    pub only_a: usize,
+    pub only_b: usize,
+    pub mcnemar_p: f64,
+    pub both_solved: usize,
+    pub a_first: usize,
+    pub b_first: usize,
+    pub sign_test_p: f64,
 }
 
 /// Compares runs that differ in their group alone.
-pub(crate) fn compare(pairs: &[(Judged, Judged)]) -> Paired {
+pub fn compare(pairs: &[(Judged, Judged)]) -> Paired {
     let only_a = pairs.iter().filter(|(a, b)| a.solved && !b.solved).count();
     let only_b = pairs.iter().filter(|(a, b)| !a.solved && b.solved).count();
     let both = pairs.iter().filter(|(a, b)| a.solved && b.solved);

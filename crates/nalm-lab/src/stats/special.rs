@@ -1,7 +1,7 @@
 //! The special functions behind the intervals.
 
 /// ln a - psi(a), where psi is the digamma function; without the cancellation that the difference would have.
-pub(crate) fn ln_minus_digamma(a: f64) -> f64 {
+pub fn ln_minus_digamma(a: f64) -> f64 {
     if a >= 15.0 {
         let z = 1.0 / (a * a);
         // psi(a) ~ ln a - 1/(2a) - sum B_2k / (2k a^2k)
@@ -15,17 +15,17 @@ pub(crate) fn ln_minus_digamma(a: f64) -> f64 {
 }
 
 /// The digamma function for positive arguments.
-pub(crate) fn digamma(a: f64) -> f64 {
+pub fn digamma(a: f64) -> f64 {
     libm::log(a) - ln_minus_digamma(a)
 }
 
 /// The logarithm of the gamma function.
-pub(crate) fn ln_gamma(a: f64) -> f64 {
+pub fn ln_gamma(a: f64) -> f64 {
     libm::lgamma(a)
 }
 
 /// The regularised incomplete beta function I_x(a, b), by Lentz's continued fraction.
-pub(crate) fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
+pub fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
     if x <= 0.0 || x >= 1.0 {
         return if x <= 0.0 { 0.0 } else { 1.0 };
     }

@@ -5,34 +5,34 @@ use super::special::incomplete_beta;
 use super::{Estimate, moments, normal_fallback};
 
 /// The 97.5 % point of Student's t distribution with `df` degrees of freedom.
-pub(crate) fn t_975(df: f64) -> f64 {
+pub fn t_975(df: f64) -> f64 {
     exceeded_by(0.025, df)
 }
 
 /// The point of Student's t distribution with `df` degrees of freedom above which a share `tail`, less than a half, lies.
-pub(crate) fn exceeded_by(tail: f64, df: f64) -> f64 {
+pub fn exceeded_by(tail: f64, df: f64) -> f64 {
     let above = |t: f64| 0.5 * incomplete_beta(0.5 * df, 0.5, df / (df + t * t)) - tail;
     let high = expand(2.0, |t| 2.0 * t, |t| above(t) < 0.0);
     bisect(0.0, high, above)
 }
 
 /// The mean and its interval; one value has no interval, none has no mean.
-pub(crate) fn interval(x: &[f64]) -> Estimate {
+pub fn interval(x: &[f64]) -> Estimate {
     normal_fallback(x, f64::NEG_INFINITY, f64::INFINITY)
 }
 
 /// The same for errors, which are not negative.
-pub(crate) fn positive(x: &[f64]) -> Estimate {
+pub fn positive(x: &[f64]) -> Estimate {
     normal_fallback(x, 0.0, f64::INFINITY)
 }
 
 /// The same for shares, which lie between 0 and 1.
-pub(crate) fn share(x: &[f64]) -> Estimate {
+pub fn share(x: &[f64]) -> Estimate {
     normal_fallback(x, 0.0, 1.0)
 }
 
 /// The mean of at least two values and half of its 95 % interval.
-pub(crate) fn mean_and_half_width(x: &[f64]) -> (f64, f64) {
+pub fn mean_and_half_width(x: &[f64]) -> (f64, f64) {
     let n = x.len() as f64;
     let (mean, deviation) = moments(x);
     (mean, t_975(n - 1.0) * deviation / n.sqrt())

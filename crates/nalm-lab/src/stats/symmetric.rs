@@ -4,7 +4,7 @@
 const SWEEPS: usize = 50;
 
 /// All pairs of eigenvalue and unit eigenvector of a symmetric `n` by `n` matrix, in no particular order.
-pub(crate) fn eigen(mut a: Vec<f64>, n: usize) -> Vec<(f64, Vec<f64>)> {
+pub fn eigen(mut a: Vec<f64>, n: usize) -> Vec<(f64, Vec<f64>)> {
     // Row k is the k-th eigenvector to be.
     let mut vectors: Vec<f64> = (0..n * n).map(|k| if k / n == k % n { 1.0 } else { 0.0 }).collect();
     for _ in 0..SWEEPS {

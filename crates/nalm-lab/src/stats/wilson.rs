@@ -3,7 +3,7 @@
 use super::{Estimate, Z};
 
 /// The rate k/n with its 95 % interval.
-pub(crate) fn interval(k: usize, n: usize) -> Estimate {
+pub fn interval(k: usize, n: usize) -> Estimate {
     if n == 0 {
         return Estimate::NONE;
     }

@@ -3,7 +3,7 @@
 use std::fs;
 
 /// Processor, number of cores and operating system.
-pub(crate) fn describe() -> String {
+pub fn describe() -> String {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let processor = fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| {
         let line = text.lines().find(|line| line.starts_with("model name"))?;
@@ -14,7 +14,7 @@ pub(crate) fn describe() -> String {
 }
 
 /// Processor time of this process, all threads together, where the system tells it.
-pub(crate) fn cpu_seconds() -> Option<f64> {
+pub fn cpu_seconds() -> Option<f64> {
     let text = fs::read_to_string("/proc/self/stat").ok()?;
     // The name of the program may hold spaces; what follows its bracket does not.
     let mut fields = text.rsplit_once(')')?.1.split_whitespace().skip(11);

@@ -1,38 +1,25 @@
-//! Parameters that are too many for a row, as a safetensors file beside the segments.
+//! Networks that are too large for a row, as safetensors files beside the segments.
 
-use anyhow::{Context, Result, anyhow};
-use nalm::Network;
+use crate::error::{Error, Result};
+use crate::task::Tensors;
 use safetensors::tensor::{Dtype, TensorView};
+use std::collections::HashMap;
 use std::path::Path;
 
-/// More parameters than this do not stand in a row.
-pub(crate) const MOST_IN_ROW: usize = 1_000;
-
-/// The parameters of a network, layer by layer.
-#[derive(Debug)]
-pub(crate) struct Tensors(Vec<(String, Vec<u8>)>);
-
-impl Tensors {
-    pub(crate) fn new(network: &Network<f32>, params: &[f32]) -> Self {
-        let layer = |k: usize| {
-            let bytes = network.layer_params(params, k).iter().flat_map(|w| w.to_le_bytes()).collect();
-            (format!("{k}.{}", network.layers()[k].name()), bytes)
-        };
-        Self((0..network.layers().len()).map(layer).collect())
-    }
-
-    /// Writes `STORE/weights/<id>.safetensors`, aside first: a file with this name is whole.
-    pub(crate) fn save(&self, store: &Path, id: &str) -> Result<()> {
-        let folder = store.join("weights");
-        std::fs::create_dir_all(&folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
-        let views = self.0.iter().map(|(name, bytes)| {
-            let view = TensorView::new(Dtype::F32, vec![bytes.len() / 4], bytes);
-            Ok((name.as_str(), view.map_err(|e| anyhow!("layer {name}: {e}"))?))
-        });
-        let views = views.collect::<Result<Vec<_>>>()?;
-        let bytes = safetensors::serialize(views, None).map_err(|e| anyhow!("cannot write weights: {e}"))?;
-        let (aside, path) = (folder.join(format!("{id}.new")), folder.join(format!("{id}.safetensors")));
-        std::fs::write(&aside, bytes).with_context(|| format!("cannot write {}", aside.display()))?;
-        std::fs::rename(&aside, &path).with_context(|| format!("cannot write {}", path.display()))
-    }
+/// Writes `STORE/weights/<id>.safetensors`, aside first: a file with this name is whole.
+pub(super) fn save(tensors: &Tensors, store: &Path, id: &str) -> Result<()> {
+    let folder = store.join("weights");
+    std::fs::create_dir_all(&folder).map_err(Error::file("cannot make the folder", &folder))?;
+    let (aside, path) = (folder.join(format!("{id}.new")), folder.join(format!("{id}.safetensors")));
+    let wrong = |error: safetensors::SafeTensorError| Error::Request(format!("cannot write {}: {error}", path.display()));
+    let bytes: Vec<Vec<u8>> =
+        tensors.tensors.iter().map(|(.., numbers)| numbers.iter().flat_map(|w| w.to_le_bytes()).collect()).collect();
+    let views = tensors.tensors.iter().zip(&bytes).map(|((name, shape, _), bytes)| {
+        Ok((name.as_str(), TensorView::new(Dtype::F32, shape.clone(), bytes).map_err(wrong)?))
+    });
+    let views = views.collect::<Result<Vec<_>>>()?;
+    let about = tensors.about.as_ref().map(|text| HashMap::from([("nalm".to_string(), text.clone())]));
+    let bytes = safetensors::serialize(views, about).map_err(wrong)?;
+    std::fs::write(&aside, bytes).map_err(Error::file("cannot write", &aside))?;
+    std::fs::rename(&aside, &path).map_err(Error::file("cannot write", &path))
 }

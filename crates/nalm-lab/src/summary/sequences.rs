@@ -1,115 +1,24 @@
-//! Rows of runs with images into numbers with intervals.
+//! Sequences of digits: thresholds from reference runs, and models judged by them, length by length.
 
-use super::row::ImageRow;
-use super::suite::ImageExperiment;
+use super::histories::Model;
 use crate::stats::{Estimate, beta, gamma, student, wilson};
-use nalm_vision::score::Accuracy;
-use nalm_vision::{History, product, sequential};
-use std::collections::BTreeMap;
-
-/// The rows of a model, by seed.
-pub(crate) struct Model<'a> {
-    pub(crate) label: &'a str,
-    /// Its place in the file.
-    pub(crate) index: usize,
-    pub(crate) rows: Vec<&'a ImageRow>,
-    /// How many there should be.
-    planned: usize,
-}
-
-/// The models of an experiment that have rows.
-pub(crate) fn models<'a>(experiment: &'a ImageExperiment, rows: &'a BTreeMap<String, ImageRow>) -> Vec<Model<'a>> {
-    let of = |group: &'a super::suite::Group| {
-        let found = experiment.runs[group.runs.clone()].iter().filter_map(|run| rows.get(&run.id()));
-        let rows = found.filter(|row| row.history.is_some()).collect();
-        Model { label: &group.label, index: group.model, rows, planned: group.runs.len() }
-    };
-    experiment.groups.iter().map(of).filter(|model| !model.rows.is_empty()).collect()
-}
-
-impl<'a> Model<'a> {
-    /// The measurements of each run of a static task, with its seed.
-    pub(crate) fn products(&self) -> Vec<(u64, &'a [product::Measurement])> {
-        let of = |row: &&'a ImageRow| match &row.history {
-            Some(History::Product(rows)) if !rows.is_empty() => Some((row.image.seed, rows.as_slice())),
-            _ => None,
-        };
-        self.rows.iter().filter_map(of).collect()
-    }
-
-    /// The measurements of each run of the sequential task, with its seed.
-    pub(crate) fn sequences(&self) -> Vec<(u64, &'a [sequential::Measurement])> {
-        let of = |row: &&'a ImageRow| match &row.history {
-            Some(History::Sequence(rows)) if !rows.is_empty() => Some((row.image.seed, rows.as_slice())),
-            _ => None,
-        };
-        self.rows.iter().filter_map(of).collect()
-    }
-
-    /// A number in the last rows of all runs.
-    fn ends(&self, value: impl Fn(&product::Measurement) -> Option<f64>) -> Vec<f64> {
-        self.products().iter().filter_map(|(_, rows)| rows.last().and_then(&value)).collect()
-    }
-
-    /// The mean of a number over the last rows of all runs, with Student's interval.
-    pub(crate) fn last(&self, value: impl Fn(&product::Measurement) -> Option<f64>) -> Estimate {
-        student::interval(&self.ends(value))
-    }
-
-    /// The same of a share.
-    pub(crate) fn last_share(&self, value: impl Fn(&product::Measurement) -> Option<f64>) -> Estimate {
-        student::share(&self.ends(value))
-    }
-
-    /// The standard error of the mean over the last rows, which the published figures draw; none for a single run.
-    pub(crate) fn standard_error(&self, value: impl Fn(&product::Measurement) -> f64) -> Option<f64> {
-        let x = self.ends(|row| Some(value(row)));
-        let (n, mean) = (x.len() as f64, x.iter().sum::<f64>() / x.len() as f64);
-        (x.len() > 1).then(|| (x.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0) / n).sqrt())
-    }
-
-    /// Whether its cell multiplies by construction.
-    pub(crate) fn is_reference(&self) -> bool {
-        self.rows.iter().all(|row| row.image.head == "mul")
-    }
-
-    /// How many runs there would be if all of them were there.
-    pub(super) fn is_complete(&self) -> bool {
-        self.rows.len() == self.planned
-    }
-
-    /// How many runs ended with weights of exactly 1, of how many.
-    pub(crate) fn at_one(&self) -> (usize, usize) {
-        let ends = self.products();
-        let at_one =
-            |rows: &[product::Measurement]| rows.last().is_some_and(|row| row.weights.iter().all(|w| *w == 1.0));
-        (ends.iter().filter(|(_, rows)| at_one(rows)).count(), ends.len())
-    }
-}
-
-/// The rule of a task: strict for isolated digits, rounded otherwise.
-pub(crate) fn rule(task: &str) -> (&'static str, fn(&Accuracy) -> f64) {
-    match task {
-        "mnist-isolated" => ("strict", |accuracy| accuracy.strict),
-        _ => ("rounded", |accuracy| accuracy.rounded),
-    }
-}
+use nalm_vision::sequential;
 
 /// A model on sequences of one length.
-pub(crate) struct ByLength {
-    pub(crate) solved: usize,
-    pub(crate) n: usize,
-    pub(crate) success: Estimate,
-    pub(crate) solved_at: Estimate,
-    pub(crate) sparsity: Estimate,
+pub struct ByLength {
+    pub solved: usize,
+    pub n: usize,
+    pub success: Estimate,
+    pub solved_at: Estimate,
+    pub sparsity: Estimate,
 }
 
 /// Thresholds of the sequential task, by length from one on.
-pub(crate) struct Thresholds {
-    pub(crate) values: Vec<f64>,
+pub struct Thresholds {
+    pub values: Vec<f64>,
     /// Reference seeds that count, and those that failed to solve.
-    pub(crate) used: Vec<u64>,
-    pub(crate) dropped: Vec<u64>,
+    pub used: Vec<u64>,
+    pub dropped: Vec<u64>,
 }
 
 /// The row with the least validation error.
@@ -122,7 +31,7 @@ fn best(rows: &[sequential::Measurement]) -> Option<&sequential::Measurement> {
 /// validation row. A reference seed counts unless its best validation error is no number or more than ten times the (lower) median; the
 /// published analysis takes a fixed list of seven seeds and eight degrees of freedom instead. A length without two such errors has no
 /// threshold, and is solved by nobody.
-pub(crate) fn thresholds(reference: &Model<'_>) -> Option<Thresholds> {
+pub fn thresholds(reference: &Model<'_>) -> Option<Thresholds> {
     let runs = reference.sequences();
     let ends: Vec<(u64, &sequential::Measurement)> =
         runs.iter().filter_map(|(s, rows)| Some((*s, best(rows)?))).collect();
@@ -150,7 +59,7 @@ pub(crate) fn thresholds(reference: &Model<'_>) -> Option<Thresholds> {
 }
 
 /// A model judged by thresholds, length by length.
-pub(crate) fn by_length(model: &Model<'_>, thresholds: &Thresholds) -> Vec<ByLength> {
+pub fn by_length(model: &Model<'_>, thresholds: &Thresholds) -> Vec<ByLength> {
     let runs = model.sequences();
     let judge = |(length, &threshold): (usize, &f64)| {
         let below = |row: &sequential::Measurement| row.test[length].error.is_some_and(|error| error < threshold);
@@ -173,15 +82,17 @@ pub(crate) fn by_length(model: &Model<'_>, thresholds: &Thresholds) -> Vec<ByLen
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::images::{ImageSpec, spec::ImageSettings};
+    use crate::run::{Row, Status};
+    use nalm_vision::History;
     use nalm_vision::sequential::{LENGTHS, Measurement, Part};
+    use serde_json::json;
 
     fn part(error: f64) -> Part {
         Part { error: Some(error).filter(|e| e.is_finite()), rounded: 0.0, rounded_last: 0.0 }
     }
 
     /// A run whose validation errors go through `valid`; the test error of length T in row k is T times `test[k]`.
-    fn run(head: &str, seed: u64, valid: &[f64], test: &[f64]) -> ImageRow {
+    fn run(head: &str, seed: u64, valid: &[f64], test: &[f64]) -> Row {
         let row = |k: usize| Measurement {
             epoch: 5 * k as u64,
             step: 1_000 * k as u64,
@@ -191,14 +102,15 @@ mod tests {
             weights: vec![1.0, 1.0],
             sparsity: 0.25,
         };
-        let settings = ImageSettings::default();
-        let spec = ImageSpec { task: "mnist-sequential".into(), head: head.into(), settings, seed, numerics: 1 };
+        let spec = json!({"task": "mnist-sequential", "head": head, "settings": {}, "seed": seed, "numerics": 1});
         let history = History::Sequence((0..valid.len()).map(row).collect());
-        ImageRow::new(&spec, &history, &[], &[])
+        let mut row = Row::new(&serde_json::from_value(spec).unwrap(), Status::Completed, None, String::new());
+        row.series.insert("history".into(), serde_json::to_value(history).unwrap());
+        row
     }
 
-    fn model<'a>(label: &'a str, rows: &'a [ImageRow]) -> Model<'a> {
-        Model { label, index: 0, rows: rows.iter().collect(), planned: rows.len() }
+    fn model<'a>(label: &'a str, rows: &'a [Row]) -> Model<'a> {
+        Model::new(label, 0, rows.iter().collect())
     }
 
     /// Best rows have test errors 1, 2, 3, and mean 2, deviation 1; t with two degrees of freedom is 6.9646 at 99 %.

@@ -6,7 +6,7 @@ use nalm::{Dispatch, Network};
 const NEAR: f64 = 5e-3;
 
 /// The formula of a network, line by line; nothing for networks that do not read as one.
-pub(crate) fn read(network: &Network<f32>, params: &[f32]) -> Option<Vec<String>> {
+pub fn read(network: &Network<f32>, params: &[f32]) -> Option<Vec<String>> {
     let layers = network.layers();
     let mut names: Vec<String> = (1..=network.shape().inputs).map(|i| format!("x{i}")).collect();
     let mut lines = Vec::new();

@@ -1,0 +1,42 @@
+//! The laboratory around `nalm`: from an experiment file to a page with intervals, as a library.
+//!
+//! Data flow one way, and each folder is a station on it:
+//!
+//! ```text
+//! experiment ─► run (specification) ─► task ─► pool ─► store ─► summary (stats) ─► report (figure)
+//! ```
+//!
+//! [`Registry`] holds the modules, tasks, metrics and figures there are. A program of one's own adds to it, and everything here works
+//! on what was added. Progress and cancelling are arguments; nothing prints.
+//!
+//! ```
+//! use nalm_lab::{Registry, experiment::Overrides, pool, store};
+//!
+//! let registry = Registry::default();
+//! let experiment = registry.load("single-module-snmu", &Overrides::preset("smoke"))?;
+//! let folder = tempfile::tempdir().unwrap();
+//! let mut segment = store::Segment::create(folder.path(), &[])?;
+//! let order = pool::Order { runs: &experiment.runs, threads: 2, ..pool::Order::default() };
+//! pool::carry_out(&registry.catalogue, &order, &pool::Quiet::default(), |finished| segment.append(&finished))?;
+//! segment.seal()?;
+//! let contents = store::read(folder.path())?;
+//! assert_eq!(contents.rows.len(), experiment.runs.len());
+//! let found = registry.report(&experiment, &contents, &folder.path().join("report"))?;
+//! assert!(folder.path().join("report/single-module-snmu.html").exists() && found.rows == 9);
+//! # Ok::<(), nalm_lab::Error>(())
+//! ```
+
+pub mod error;
+pub mod experiment;
+pub mod figure;
+pub mod pool;
+mod registry;
+pub mod report;
+pub mod run;
+pub mod stats;
+pub mod store;
+pub mod summary;
+pub mod task;
+
+pub use error::{Error, Result};
+pub use registry::Registry;

@@ -1,0 +1,58 @@
+//! Everything there is: modules, tasks, metrics and figures. What a program of one's own adds is listed, run, compared and reported like
+//! the rest.
+
+use crate::error::Result;
+use crate::experiment::{self, Experiment, Names, Overrides};
+use crate::figure::{self, Kind};
+use crate::report::{self, Found};
+use crate::store::Contents;
+use crate::summary::{Metric, Results, metric};
+use crate::task::Catalogue;
+use std::path::Path;
+
+/// Modules, tasks, metrics and figures.
+pub struct Registry {
+    /// Modules and tasks.
+    pub catalogue: Catalogue,
+    /// What many rows are summarised by.
+    pub metrics: Vec<Metric>,
+    /// Kinds of figures.
+    pub figures: Vec<Kind>,
+}
+
+impl Default for Registry {
+    /// Those of this project.
+    fn default() -> Self {
+        Self { catalogue: Catalogue::default(), metrics: metric::list(), figures: figure::list() }
+    }
+}
+
+impl Registry {
+    /// The names that experiment files may use.
+    pub fn names(&self) -> Names {
+        Names {
+            figures: self.figures.iter().map(|kind| kind.name).collect(),
+            metrics: self.metrics.iter().map(|metric| metric.name).chain(metric::OTHERS).collect(),
+        }
+    }
+
+    /// Loads an experiment by its name, or from a file.
+    pub fn load(&self, name: &str, overrides: &Overrides) -> Result<Experiment> {
+        experiment::load(&self.catalogue, &self.names(), name, overrides)
+    }
+
+    /// Loads several; `all` stands for every one that comes with the library.
+    pub fn load_all(&self, names: &[String], overrides: &Overrides) -> Result<Vec<Experiment>> {
+        experiment::load_all(&self.catalogue, &self.names(), names, overrides)
+    }
+
+    /// The rows of an experiment, summarised.
+    pub fn results<'a>(&'a self, experiment: &'a Experiment, contents: &'a Contents) -> Results<'a> {
+        Results::new(&self.catalogue, &self.metrics, experiment, &contents.rows)
+    }
+
+    /// Writes the page of an experiment, its figures and their data into a folder.
+    pub fn report(&self, experiment: &Experiment, contents: &Contents, folder: &Path) -> Result<Found> {
+        report::write(&self.results(experiment, contents), &self.figures, contents, folder)
+    }
+}

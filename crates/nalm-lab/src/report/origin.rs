@@ -1,0 +1,43 @@
+//! Where the rows of a page come from, as the segments say that held them.
+
+use crate::store::{Contents, Session, date};
+use crate::summary::Results;
+
+/// One paragraph about it.
+pub(super) fn text(results: &Results<'_>, contents: &Contents) -> String {
+    let mut text = match results.experiment.runs.len() {
+        0 => "Computed without training.".to_string(),
+        all => format!("{} of {all} runs.", results.found()),
+    };
+    let found = results.rows.iter().flatten();
+    let mut sessions: Vec<usize> = found.filter_map(|row| contents.session_of.get(&row.id).copied()).collect();
+    sessions.sort_unstable();
+    sessions.dedup();
+    let list = |of: fn(&Session) -> String| {
+        let mut found: Vec<String> = sessions.iter().map(|&k| of(&contents.sessions[k])).collect();
+        found.sort();
+        found.dedup();
+        found.join("; ")
+    };
+    if sessions.is_empty() {
+        return text;
+    }
+    text += &format!(
+        " Made {} by {} on {}.",
+        list(|s| date::day(s.started)),
+        list(|s| format!("nalm {} (revision {}, numerics {})", s.version, known(&s.revision), s.numerics)),
+        list(|s| known(&s.machine).into())
+    );
+    let total = |of: fn(&Session) -> Option<f64>| sessions.iter().map(|&k| of(&contents.sessions[k])).sum::<Option<f64>>();
+    if let (Some(seconds), Some(cpu)) = (total(|s| s.seconds), total(|s| s.cpu_seconds)) {
+        text += &format!(
+            " The processes that did so (and perhaps other runs) took {seconds:.0} s, {cpu:.0} s of processor time."
+        );
+    }
+    text
+}
+
+/// What a header says, or that it does not.
+fn known(text: &str) -> &str {
+    if text.is_empty() { "not noted" } else { text }
+}

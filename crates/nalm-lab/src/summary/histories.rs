@@ -1,0 +1,77 @@
+//! The runs of an experiment with images, model by model, with what was measured on their way.
+
+use super::Results;
+use crate::run::Row;
+use crate::stats::{Estimate, student};
+use nalm_vision::{History, product, sequential};
+
+/// The runs of one model.
+pub struct Model<'a> {
+    /// Its label.
+    pub label: &'a str,
+    /// Its place in the file, by which figures choose colours.
+    pub index: usize,
+    /// Its rows, in the order of the seeds.
+    pub rows: Vec<&'a Row>,
+    histories: Vec<(u64, History)>,
+}
+
+/// The models of an experiment that have rows.
+pub fn models<'a>(results: &Results<'a>) -> Vec<Model<'a>> {
+    let experiment = results.experiment;
+    let of = |group: &'a crate::experiment::Group| Model::new(&experiment.models[group.model], group.model, results.of(group));
+    experiment.groups.iter().map(of).filter(|model| !model.rows.is_empty()).collect()
+}
+
+impl<'a> Model<'a> {
+    /// A model and its rows.
+    pub fn new(label: &'a str, index: usize, rows: Vec<&'a Row>) -> Self {
+        let history = |row: &&Row| {
+            let value = row.series.get("history")?.clone();
+            Some((row.spec.seed(), serde_json::from_value(value).ok()?))
+        };
+        let histories = rows.iter().filter_map(history).collect();
+        Self { label, index, rows, histories }
+    }
+
+    /// The measurements of each run of a static task, with its seed.
+    pub fn products(&self) -> Vec<(u64, &[product::Measurement])> {
+        let of = |(seed, history): &'_ (u64, History)| -> Option<(u64, &[product::Measurement])> {
+            let History::Product(all) = history else { return None };
+            (!all.is_empty()).then_some((*seed, all.as_slice()))
+        };
+        self.histories.iter().filter_map(of).collect()
+    }
+
+    /// The measurements of each run of the sequential task, with its seed.
+    pub fn sequences(&self) -> Vec<(u64, &[sequential::Measurement])> {
+        let of = |(seed, history): &'_ (u64, History)| -> Option<(u64, &[sequential::Measurement])> {
+            let History::Sequence(all) = history else { return None };
+            (!all.is_empty()).then_some((*seed, all.as_slice()))
+        };
+        self.histories.iter().filter_map(of).collect()
+    }
+
+    /// The values of a metric.
+    pub fn values(&self, metric: &str) -> Vec<f64> {
+        self.rows.iter().filter_map(|row| row.number(metric)).collect()
+    }
+
+    /// The mean of a metric that is a share, with Student's interval.
+    pub fn share(&self, metric: &str) -> Estimate {
+        student::share(&self.values(metric))
+    }
+
+    /// Whether its cell multiplies by construction.
+    pub fn is_reference(&self) -> bool {
+        self.rows.iter().all(|row| row.spec.module() == "mul")
+    }
+
+    /// The weights of the head at the end of the first few runs.
+    pub fn last_weights(&self, most: usize) -> Vec<String> {
+        let products = self.products().into_iter().filter_map(|(_, all)| Some(all.last()?.weights.clone()));
+        let sequences = self.sequences().into_iter().filter_map(|(_, all)| Some(all.last()?.weights.clone()));
+        let text = |weights: Vec<f32>| weights.iter().map(|w| format!("{w:.3}")).collect::<Vec<_>>().join(" ");
+        products.chain(sequences).take(most).map(text).collect()
+    }
+}

@@ -1,0 +1,195 @@
+//! The table of metrics: name, estimator and interval, over all runs or over solved ones. Tables, CSV files, figures and comparisons read it.
+
+use crate::run::Row;
+use crate::stats::{Estimate, beta, gamma, student, wilson};
+
+/// How many values become a number with an interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Estimator {
+    /// The share of runs of which something holds: Wilson's interval.
+    Rate,
+    /// Steps: the interval of a gamma distribution.
+    Gamma,
+    /// Sparsity errors: the interval of a beta distribution.
+    Beta,
+    /// A mean: Student's interval.
+    Mean,
+    /// A mean of what is not negative.
+    Error,
+    /// A mean of shares.
+    Share,
+}
+
+/// Which runs count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Over {
+    /// All that were carried out.
+    All,
+    /// Those that are solved.
+    Solved,
+}
+
+/// A metric: how it is read from a row, estimated and shown.
+#[derive(Clone, Copy)]
+pub struct Metric {
+    /// The name in experiment files and CSV files.
+    pub name: &'static str,
+    /// The head of its column.
+    pub label: &'static str,
+    /// Its value in a row; 1 or 0 for what holds or not.
+    pub of: fn(&Row) -> Option<f64>,
+    /// How many values become one.
+    pub estimator: Estimator,
+    /// Which runs count.
+    pub over: Over,
+    /// A number as text.
+    pub show: fn(f64) -> String,
+    /// Words before and after a published value.
+    pub words: (&'static str, &'static str),
+    /// Whether it has columns in the CSV files of figures.
+    pub csv: bool,
+    /// Whether it has a column in tables of results.
+    pub table: bool,
+    /// The title of its panel in the facets, and whether its axis is logarithmic.
+    pub panel: Option<(&'static str, bool)>,
+}
+
+impl Metric {
+    /// A metric that is neither in CSV files nor in tables nor in figures.
+    pub const fn new(name: &'static str, label: &'static str, estimator: Estimator, of: fn(&Row) -> Option<f64>) -> Self {
+        let over = Over::All;
+        Self { name, label, of, estimator, over, show: plain, words: ("", ""), csv: false, table: false, panel: None }
+    }
+
+    /// The same over solved runs only.
+    pub const fn over_solved(mut self) -> Self {
+        self.over = Over::Solved;
+        self
+    }
+
+    /// The same, shown like this.
+    pub const fn shown(mut self, show: fn(f64) -> String) -> Self {
+        self.show = show;
+        self
+    }
+
+    /// The same with words around published values.
+    pub const fn words(mut self, before: &'static str, after: &'static str) -> Self {
+        self.words = (before, after);
+        self
+    }
+
+    /// The same with columns in CSV files.
+    pub const fn in_csv(mut self) -> Self {
+        self.csv = true;
+        self
+    }
+
+    /// The same with a column in tables.
+    pub const fn in_tables(mut self) -> Self {
+        self.table = true;
+        self
+    }
+
+    /// The same with a panel in the facets.
+    pub const fn in_facets(mut self, title: &'static str, logarithmic: bool) -> Self {
+        self.panel = Some((title, logarithmic));
+        self
+    }
+
+    /// The estimate over rows.
+    pub fn estimate<'a>(&self, rows: impl IntoIterator<Item = &'a Row>) -> Estimate {
+        let counts = |row: &&Row| self.over == Over::All || row.is_solved();
+        let rows: Vec<&Row> = rows.into_iter().filter(counts).collect();
+        let values: Vec<f64> = rows.iter().filter_map(|row| (self.of)(row)).collect();
+        match self.estimator {
+            // A run that says nothing is one of which it does not hold, unless none of them says anything.
+            Estimator::Rate if values.is_empty() && !rows.is_empty() => Estimate::NONE,
+            Estimator::Rate => wilson::interval(values.iter().filter(|v| **v > 0.0).count(), rows.len()),
+            Estimator::Gamma => gamma::interval(&values),
+            Estimator::Beta => beta::corrected(&values),
+            Estimator::Mean => student::interval(&values),
+            Estimator::Error => student::positive(&values),
+            Estimator::Share => student::share(&values),
+        }
+    }
+}
+
+/// Two digits after the point.
+pub fn plain(v: f64) -> String {
+    format!("{v:.2}")
+}
+
+/// No digits after the point.
+pub fn whole(v: f64) -> String {
+    format!("{v:.0}")
+}
+
+/// Two digits and a power of ten.
+pub fn small(v: f64) -> String {
+    format!("{v:.1e}")
+}
+
+/// Per cent, with the sign.
+pub fn percent(v: f64) -> String {
+    format!("{:.1} %", 100.0 * v)
+}
+
+/// The flat threshold, below which Table 1 counts validation errors, too.
+const FLAT: f64 = 1e-5;
+
+fn flag(value: Option<bool>) -> Option<f64> {
+    value.map(|holds| f64::from(u8::from(holds)))
+}
+
+/// Statements that are about no single row: the batch noise of a range, and sequences by length.
+pub const OTHERS: [&str; 2] = ["noise_bound", "success_at_length"];
+
+/// The metrics of this project, in the order of their columns.
+pub fn list() -> Vec<Metric> {
+    use Estimator::{Beta, Error, Gamma, Mean, Rate, Share};
+    vec![
+        Metric::new("success", "success", Rate, |row| Some(f64::from(u8::from(row.is_solved()))))
+            .in_csv()
+            .in_tables()
+            .in_facets("Success rate", false),
+        Metric::new("solved_at", "solved at", Gamma, Row::solved_at)
+            .over_solved()
+            .shown(whole)
+            .in_csv()
+            .in_tables()
+            .in_facets("Solved at step", true),
+        Metric::new("sparsity_error", "sparsity error", Beta, |row| row.number("sparsity_error"))
+            .over_solved()
+            .shown(small)
+            .in_csv()
+            .in_tables()
+            .in_facets("Sparsity error (1e-16 stands for 0)", true),
+        Metric::new("validation_error", "error inside", Error, |row| row.number("validation_error"))
+            .shown(small)
+            .words("error inside ", "")
+            .in_csv()
+            .in_tables(),
+        Metric::new("test_error", "error outside", Error, |row| row.number("test_error"))
+            .shown(small)
+            .words("error outside ", "")
+            .in_csv()
+            .in_tables(),
+        Metric::new("best_step", "best step", Mean, |row| row.number("best_step"))
+            .over_solved()
+            .shown(whole)
+            .words("best step ", "")
+            .in_csv(),
+        Metric::new("simulated_success", "success, simulated threshold", Rate, |row| flag(row.flag("solved_simulated")))
+            .in_csv()
+            .in_tables(),
+        Metric::new("validation_success", "success inside", Rate, |row| {
+            let below = |error: f64| f64::from(u8::from(error < FLAT));
+            row.number("validation_error").map(below).or(Some(0.0))
+        })
+        .words("", " inside"),
+        Metric::new("product_strict", "strict", Share, |row| row.number("product_strict")).shown(percent).words("strict ", ""),
+        Metric::new("product_rounded", "rounded", Share, |row| row.number("product_rounded")).shown(percent).words("rounded ", ""),
+        Metric::new("at_one", "weights (1, 1)", Rate, |row| flag(row.flag("at_one"))).shown(percent).words("weights (1, 1) in ", ""),
+    ]
+}

@@ -1,0 +1,162 @@
+//! Published statements beside what we found.
+
+use super::{Cell, Metric, Results, noise_bound, show};
+use crate::experiment::{Expectation, Relation};
+use crate::stats::Estimate;
+use crate::task::Measures;
+
+/// A published statement beside what we found.
+#[derive(Clone, Debug)]
+pub struct Comparison<'a> {
+    /// The statement.
+    pub expectation: &'a Expectation,
+    /// What was published, in words.
+    pub published: String,
+    /// What we found, in words.
+    pub ours: String,
+    /// Whether the two agree.
+    pub agrees: bool,
+}
+
+impl<'a> Results<'a> {
+    /// The published statements that can be held against these rows.
+    pub fn comparisons(&self) -> Vec<Comparison<'a>> {
+        self.experiment.expectations.iter().filter_map(|expectation| self.compare(expectation)).collect()
+    }
+
+    fn compare(&self, e: &'a Expectation) -> Option<Comparison<'a>> {
+        let (published, ours, agrees) = match (e.metric.as_str(), e.relation) {
+            ("noise_bound", Relation::Is(published)) => {
+                let ours = noise_bound::bound(&e.place)?;
+                (format!("{published}"), format!("{ours:.4}"), rounds_to(ours, published))
+            }
+            ("noise_bound", _) => return None,
+            ("success_at_length", _) => self.by_length(e)?,
+            _ => self.by_metric(e)?,
+        };
+        Some(Comparison { expectation: e, published, ours, agrees })
+    }
+
+    fn by_metric(&self, e: &Expectation) -> Option<(String, String, bool)> {
+        let metric = self.metrics.iter().find(|metric| metric.name == e.metric)?;
+        let model = e.model?;
+        let cell = self.cell(e.section, model, &e.place)?;
+        let other = |model: usize| Some((self.cell(e.section, model, &e.place)?, &self.experiment.models[model]));
+        let estimate = cell.get(metric.name);
+        let images = self.experiment.sections[e.section].measures != Measures::Runs;
+        // With images, a number is only held against all the runs that it was published for.
+        let planned = self.group(e.section, model, &e.place)?.runs.len();
+        if images && !matches!(e.relation, Relation::Above(_)) && cell.n < planned {
+            return None;
+        }
+        let (before, after) = metric.words;
+        let value = |p: f64| if images { (metric.show)(p) } else { p.to_string() };
+        let around = |text: String| format!("{before}{text}{after}");
+        Some(match e.relation {
+            Relation::Is(p) => (around(value(p)), ours(metric, cell, images), contains(estimate, p)),
+            Relation::Mean(published) => mean(before, published, estimate)?,
+            Relation::Below(p) => (format!("below {}", around(value(p))), ours(metric, cell, images), estimate.mean? < p),
+            Relation::Above(than) if images => self.above_on_common_folds(metric, e, model, than)?,
+            Relation::Above(than) => {
+                let (theirs, name) = other(than)?;
+                let shown = format!("{} against {}", ours(metric, cell, false), ours(metric, theirs, false));
+                (format!("above {name}"), shown, estimate.mean? > theirs.get(metric.name).mean?)
+            }
+            Relation::Equals(to) => {
+                let (theirs, name) = other(to)?;
+                let (a, b) = (estimate, theirs.get(metric.name));
+                let overlap = a.lower? <= b.upper? && b.lower? <= a.upper?;
+                let shown = format!("{} against {}", ours(metric, cell, false), ours(metric, theirs, false));
+                (format!("equal to {name}"), shown, overlap)
+            }
+        })
+    }
+
+    /// The order of two models over the seeds that both have.
+    fn above_on_common_folds(&self, metric: &Metric, e: &Expectation, model: usize, than: usize) -> Option<(String, String, bool)> {
+        let rows = |model: usize| Some(self.of(self.group(e.section, model, &e.place)?));
+        let (mine, theirs) = (rows(model)?, rows(than)?);
+        let pairs = mine.iter().filter_map(|row| Some((*row, *theirs.iter().find(|other| other.spec.seed() == row.spec.seed())?)));
+        let (a, b): (Vec<_>, Vec<_>) = pairs.unzip();
+        let (common, name) = (a.len(), &self.experiment.models[than]);
+        let (mine, others) = (metric.estimate(a), metric.estimate(b));
+        let (shown, shown_other) = (show(mine, metric.show), show(others, metric.show));
+        let shown = format!("{shown} against {shown_other} ({}, {common} common folds)", metric.label);
+        Some((format!("above {name}"), shown, mine.mean? > others.mean?))
+    }
+
+    #[cfg(not(feature = "images"))]
+    fn by_length(&self, _: &Expectation) -> Option<(String, String, bool)> {
+        None
+    }
+
+    /// Sequences by length, under thresholds from the reference.
+    #[cfg(feature = "images")]
+    fn by_length(&self, e: &Expectation) -> Option<(String, String, bool)> {
+        use super::histories::models;
+        use super::sequences::{by_length, thresholds};
+        use super::metric::percent;
+        /// Lengths at which a model must be above another one to be so "at several lengths".
+        const SEVERAL: usize = 3;
+        let models = models(self);
+        let find = |index: usize| models.iter().find(|model| model.index == index);
+        let model = find(e.model?)?;
+        let limits = thresholds(models.iter().find(|model| model.is_reference())?)?;
+        match (e.relation, e.length) {
+            (Relation::Is(rate), Some(length)) => {
+                let planned = self.group(e.section, e.model?, &e.place)?.runs.len();
+                let judged = by_length(model, &limits);
+                let cell = judged.get(length.checked_sub(1)?).filter(|_| model.rows.len() == planned)?;
+                let ours = format!("{} of {}: {}", cell.solved, cell.n, show(cell.success, percent));
+                Some((format!("solves length {length} in {}", percent(rate)), ours, contains(cell.success, rate)))
+            }
+            (Relation::Above(than), _) => {
+                let other = find(than)?;
+                let [ours, theirs] = [model, other].map(|model| by_length(model, &limits));
+                let pairs = || ours.iter().zip(&theirs).filter_map(|(a, b)| Some((a.success.mean?, b.success.mean?)));
+                let (above, below) = (pairs().filter(|(a, b)| a > b).count(), pairs().filter(|(a, b)| a < b).count());
+                let runs = (model.rows.len(), other.rows.len());
+                let shown = format!("above at {above} lengths, below at {below} ({} and {} runs)", runs.0, runs.1);
+                Some((format!("above {} at several lengths", other.label), shown, above >= SEVERAL))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// What we found of a metric, with the number of runs.
+fn ours(metric: &Metric, cell: &Cell, images: bool) -> String {
+    let (_, after) = metric.words;
+    let shown = show(cell.get(metric.name), metric.show);
+    match metric.name {
+        "at_one" => {
+            let holds = (cell.get(metric.name).mean.unwrap_or(0.0) * cell.n as f64).round();
+            format!("{holds} of {}", cell.n)
+        }
+        _ if after.is_empty() || images => format!("{shown} (n = {})", cell.n),
+        _ => format!("{shown}{after}"),
+    }
+}
+
+/// A published mean agrees if the two intervals overlap, up to the rounding of two printed digits.
+fn mean(what: &str, [published, half]: [f64; 2], ours: Estimate) -> Option<(String, String, bool)> {
+    let (mean, lower, upper) = (ours.mean?, ours.lower.or(ours.mean)?, ours.upper.or(ours.mean)?);
+    let slack = half + half_unit(published) + half_unit(half);
+    let agrees = lower - slack <= published && published <= upper + slack;
+    let shown = format!("{what}{mean:.1e} ± {:.1e}", upper - mean);
+    Some((format!("{what}{published:.1e} ± {half:.1e}"), shown, agrees))
+}
+
+/// Half a unit of the second significant digit.
+fn half_unit(x: f64) -> f64 {
+    if x == 0.0 { 0.0 } else { 0.5 * 10f64.powf(x.abs().log10().floor() - 1.0) }
+}
+
+/// Whether `x` is `published` to the four digits that were printed at most.
+fn rounds_to(x: f64, published: f64) -> bool {
+    (x - published).abs() <= 0.5 * 10f64.powf(published.abs().log10().floor() - 2.0)
+}
+
+fn contains(e: Estimate, p: f64) -> bool {
+    e.lower.is_some_and(|lower| lower <= p) && e.upper.is_some_and(|upper| p <= upper)
+}
