@@ -6,7 +6,7 @@ use nalm::optim::Optimisation;
 use nalm::rng::{Fast, Purpose};
 use nalm::{InstructionSet, Optimiser, Rng};
 use nalm_vision::mnist::{Digits, PIXELS, normalise};
-use nalm_vision::{Error, Mnist, Mode, Net, Set, networks};
+use nalm_vision::{Error, Mnist, Mode, Net, networks};
 use std::time::Instant;
 
 const BATCH: usize = 128;
@@ -17,8 +17,8 @@ fn main() -> Result<(), Error> {
     let mnist = Mnist::load(&folder)?;
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     // Everything of the published network but the expected digit at its end.
-    let layers = networks::digit_classifier(28, 1, Set::best())?.layers()[..4].to_vec();
-    let net = Net::new(layers, Set::best())?;
+    let layers = networks::digit_classifier(28, 1, InstructionSet::best())?.layers()[..4].to_vec();
+    let net = Net::new(layers, InstructionSet::best())?;
     let mut p = vec![0f32; net.param_len()];
     net.init(&mut p, &mut Rng::fast("digits", Purpose::Init));
     let mut adam = Optimisation::new(Optimiser::adam(1e-3), p.len(), InstructionSet::best())?;

@@ -12,10 +12,9 @@ use crate::net::{Mode, Net, Workspace};
 use crate::networks;
 use crate::recurrence::{Cost, Inputs, Recurrence};
 use crate::training::{Checkpoint, History, Training, finite};
-use crate::vector::Set;
 use nalm::module::{self, Options, Shape};
 use nalm::rng::Purpose;
-use nalm::{Pass, Penalty, Rng, Schedule};
+use nalm::{InstructionSet, Pass, Penalty, Rng, Schedule};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -167,7 +166,7 @@ impl Run {
     /// Draws orders and initial weights.
     pub fn new(config: Config, mnist: Arc<Mnist>) -> Result<Self, Error> {
         config.check()?;
-        let net = networks::digit_regressor(Set::best())?;
+        let net = networks::digit_regressor(InstructionSet::best())?;
         let cell = config.build_cell()?;
         // All cells of a seed see the same images in the same order, and start with the same network.
         let key = format!("sequential|{}", config.seed);

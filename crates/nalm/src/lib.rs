@@ -37,6 +37,7 @@
 //! argument.
 
 pub mod batch;
+mod compiled;
 mod config;
 pub mod denoiser;
 mod error;
@@ -63,6 +64,7 @@ pub mod task;
 pub mod train;
 
 pub use batch::{Batch, BatchLayout};
+pub use compiled::Compiled;
 pub use config::{Config, GradientNoise};
 pub use denoiser::Denoiser;
 pub use error::Error;

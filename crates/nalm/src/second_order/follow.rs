@@ -9,7 +9,7 @@ use crate::module::Pass;
 use crate::network::Workspace;
 use crate::task::{Samples, Task};
 use crate::train::{MOST_ROWS, Observer, Run};
-use crate::{Config, Error, Lane, Network, Real};
+use crate::{Compiled, Config, Error, Lane, Network, Real};
 use std::ops::ControlFlow;
 
 /// Rows of the held-out set that decides between attempts.
@@ -25,7 +25,7 @@ const STALLED: (f64, u64) = (1e-6, 50);
 /// error on held-out data of the training range decides whether to start over from new random weights, and which attempt counts;
 /// nothing else is known of the answer. An attempt that diverges has failed like any other. Steps are counted in batches of `config.batch`
 /// samples looked at, over all attempts; `config.steps` does not count, and `config.start` is where the first attempt starts.
-pub fn follow<R: Real>(
+pub fn follow<R: Compiled>(
     network: &Network<R>,
     task: &dyn Task<R>,
     seed: u64,
@@ -36,7 +36,7 @@ pub fn follow<R: Real>(
     R::follow(network, task, seed, config, schedule, observer)
 }
 
-/// [`follow`], called through [`Real`] for the same reason as [`crate::module::every`].
+/// [`follow`], called through [`Compiled`] for the same reason as [`crate::module::every`].
 pub(crate) fn run<R: Real>(
     network: &Network<R>,
     task: &dyn Task<R>,
