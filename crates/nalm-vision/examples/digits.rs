@@ -36,7 +36,7 @@ fn main() -> Result<(), Error> {
             net.forward(&p, &x, &mut work, Mode::Train { key: &format!("{epoch}|{step}") }, threads);
             work.outputs(&net, &mut logits);
             for (logits, &place) in logits.chunks_exact_mut(10).zip(places) {
-                cross_entropy_slope(logits, mnist.train.labels()[place], places.len());
+                cross_entropy_gradient(logits, mnist.train.labels()[place], places.len());
             }
             net.backward(&p, &x, &mut work, &logits, &mut gradient, None, threads);
             adam.step(&mut p, &gradient);
@@ -66,7 +66,7 @@ fn fill(digits: &Digits, places: &[usize], x: &mut Vec<f32>) {
 }
 
 /// Logits into the gradient of their cross-entropy.
-fn cross_entropy_slope(logits: &mut [f32], label: u8, samples: usize) {
+fn cross_entropy_gradient(logits: &mut [f32], label: u8, samples: usize) {
     let most = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     let sum: f32 = logits.iter().map(|x| (x - most).exp()).sum();
     for (k, x) in logits.iter_mut().enumerate() {

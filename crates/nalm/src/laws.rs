@@ -158,7 +158,7 @@ fn ensure(holds: bool, how: impl FnOnce() -> String) -> Result<(), How> {
 /// The shape in words.
 fn size<R: Real>(network: &Network<R>) -> String {
     let Shape { inputs, outputs } = network.shape();
-    format!("{inputs} inputs, {outputs} outputs")
+    format!("inputs: {inputs}, outputs: {outputs}")
 }
 
 /// The module alone in a network, in every shape that it allows.

@@ -197,7 +197,7 @@ fn every_law_finds_a_module_that_breaks_it() {
 fn the_error_names_module_law_and_finding() {
     let message = check!(ForgetsLane).unwrap_err().to_string();
     let start = "wrong breaks the law \"gradients agree with central differences\": the worst relative error is ";
-    assert!(message.starts_with(start) && message.ends_with("(2 inputs, 1 outputs)"), "{message}");
+    assert!(message.starts_with(start) && message.ends_with("(inputs: 2, outputs: 1)"), "{message}");
     let Broken { module, how, .. } = check!(Renamed).unwrap_err();
     assert_eq!((module, how.as_str()), ("wrong", "the module built is called nmu instead of wrong"));
 }

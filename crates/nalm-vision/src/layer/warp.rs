@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn far_away_is_nothing_and_without_slope() {
+    fn far_away_is_nothing_and_has_no_gradient() {
         let (side, x) = (5, image(5));
         let coordinates = [9.0, -1e30, f64::INFINITY, 0.0, 0.0, 0.0];
         let (mut y, mut gradient) = (vec![7.0; 6], coordinates.to_vec());
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn slopes_are_those_of_differences() {
+    fn gradients_are_those_of_differences() {
         let (side, x) = (6, image(6));
         let coordinates: Vec<f64> = (0..40).map(|k| 1.3 * (k as f64 * 0.77).cos()).collect();
         let weights: Vec<f64> = (0..40).map(|k| (k as f64).cos()).collect();
