@@ -36,7 +36,6 @@ pub(crate) struct Recurrence<R: Real>(Recurrent<R>);
 struct Unrolled<R: Real> {
     recurrent: Recurrent<R>,
     at: BatchLayout,
-    labels: Vec<Lane<R>>,
     states: Vec<Lane<R>>,
     tape: Vec<Lane<R>>,
 }
@@ -61,7 +60,7 @@ impl<R: Real> Recurrence<R> {
         let mut states = vec![Lane::ZERO; labels.len()];
         let mut tape = vec![Lane::ZERO; recurrent.tape_len(at)];
         recurrent.forward(p, &labels, &mut states, &mut tape, at, pass);
-        Ok(Unrolled { recurrent, at, labels, states, tape })
+        Ok(Unrolled { recurrent, at, states, tape })
     }
 
     /// All states, step after step.
@@ -83,7 +82,7 @@ impl<R: Real> Recurrence<R> {
         pass: Pass<'_>,
     ) -> Result<Cost<R>, Error> {
         let count = R::of(labels.len() as f64);
-        let Unrolled { recurrent, at, labels, states, mut tape } = self.unroll(p, labels, samples, pass)?;
+        let Unrolled { recurrent, at, states, mut tape } = self.unroll(p, labels, samples, pass)?;
         let steps = recurrent.steps();
         // By how much an entry counts in the mean of its input: with the noise on it, or once.
         let factor = |tape: &[Lane<R>], t: usize, feature: usize, k: usize| match inputs {
@@ -126,7 +125,7 @@ impl<R: Real> Recurrence<R> {
                 }
             }
         }
-        let mut dlabels = vec![Lane::ZERO; labels.len()];
+        let mut dlabels = vec![Lane::ZERO; states.len()];
         recurrent.backward_with(p, &dstates, Some(&dinputs), Some(&mut dlabels), &mut dp, &mut tape, at);
         let noises = (0..steps).filter_map(|t| recurrent.cell_noise(&tape, t, at));
         let noise = noises.flat_map(|noise| batch::from_lanes(noise, at)).collect();
