@@ -6,7 +6,8 @@
 use nalm::rng::Purpose;
 use nalm::{InstructionSet, Optimiser, Rng, optim::Optimisation};
 use nalm_vision::product::{Config, Run, View};
-use nalm_vision::{Error, Mnist, Mode, Net, Set, Start, Training, networks};
+use nalm_vision::vector::instructions_name;
+use nalm_vision::{Error, Mnist, Mode, Net, Start, Training, networks};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -19,7 +20,8 @@ fn main() -> Result<(), Error> {
     let alone = std::env::args().any(|argument| argument == "--alone");
     let only = std::env::args().skip(1).find(|argument| !argument.starts_with("--"));
     let wanted = |name: &str| only.as_ref().is_none_or(|only| name.starts_with(only.as_str()));
-    let (sets, threads) = if alone { (vec![Set::best()], vec![1]) } else { (Set::available(), vec![1, cores]) };
+    let (sets, threads) =
+        if alone { (vec![InstructionSet::best()], vec![1]) } else { (InstructionSet::available(), vec![1, cores]) };
     for set in sets {
         for (name, net, samples) in [
             ("isolated, 256 images", networks::digit_classifier(28, 1, set)?, 256),
@@ -32,15 +34,15 @@ fn main() -> Result<(), Error> {
         }
     }
     for &threads in threads.iter().filter(|_| wanted("colour, 256 samples")) {
-        show("colour, 256 samples", Set::best(), threads, colour(threads)?);
+        show("colour, 256 samples", InstructionSet::best(), threads, colour(threads)?);
     }
     Ok(())
 }
 
-fn show(name: &str, set: Set, threads: usize, mut times: Vec<f64>) {
+fn show(name: &str, set: InstructionSet, threads: usize, mut times: Vec<f64>) {
     times.sort_by(f64::total_cmp);
     let (median, least) = (times[times.len() / 2], times[0]);
-    println!("{name:24} {:9} {threads} threads  {median:7.2} ms ({least:.2})", set.name());
+    println!("{name:24} {:9} {threads} threads  {median:7.2} ms ({least:.2})", instructions_name(set));
 }
 
 fn step(net: &Net, samples: usize, threads: usize) -> Result<Vec<f64>, Error> {

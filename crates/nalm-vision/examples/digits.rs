@@ -6,7 +6,7 @@ use nalm::optim::Optimisation;
 use nalm::rng::{Fast, Purpose};
 use nalm::{InstructionSet, Optimiser, Rng};
 use nalm_vision::mnist::{Digits, PIXELS, normalise};
-use nalm_vision::{Error, Mnist, Mode, Net, Set, networks};
+use nalm_vision::{Error, Mnist, Mode, Net, networks};
 use std::time::Instant;
 
 const BATCH: usize = 128;
@@ -17,8 +17,8 @@ fn main() -> Result<(), Error> {
     let mnist = Mnist::load(&folder)?;
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     // Everything of the published network but the expected digit at its end.
-    let layers = networks::digit_classifier(28, 1, Set::best())?.layers()[..4].to_vec();
-    let net = Net::new(layers, Set::best())?;
+    let layers = networks::digit_classifier(28, 1, InstructionSet::best())?.layers()[..4].to_vec();
+    let net = Net::new(layers, InstructionSet::best())?;
     let mut p = vec![0f32; net.param_len()];
     net.init(&mut p, &mut Rng::fast("digits", Purpose::Init));
     let mut adam = Optimisation::new(Optimiser::adam(1e-3), p.len(), InstructionSet::best())?;
@@ -36,7 +36,7 @@ fn main() -> Result<(), Error> {
             net.forward(&p, &x, &mut work, Mode::Train { key: &format!("{epoch}|{step}") }, threads);
             work.outputs(&net, &mut logits);
             for (logits, &place) in logits.chunks_exact_mut(10).zip(places) {
-                cross_entropy_slope(logits, mnist.train.labels()[place], places.len());
+                cross_entropy_gradient(logits, mnist.train.labels()[place], places.len());
             }
             net.backward(&p, &x, &mut work, &logits, &mut gradient, None, threads);
             adam.step(&mut p, &gradient);
@@ -66,7 +66,7 @@ fn fill(digits: &Digits, places: &[usize], x: &mut Vec<f32>) {
 }
 
 /// Logits into the gradient of their cross-entropy.
-fn cross_entropy_slope(logits: &mut [f32], label: u8, samples: usize) {
+fn cross_entropy_gradient(logits: &mut [f32], label: u8, samples: usize) {
     let most = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     let sum: f32 = logits.iter().map(|x| (x - most).exp()).sum();
     for (k, x) in logits.iter_mut().enumerate() {

@@ -2,8 +2,9 @@
 //!
 //!   cargo run --release -p nalm-vision --example read_digits results/weights/ID.safetensors
 
+use nalm::InstructionSet;
 use nalm_vision::mnist::{PIXELS, normalise};
-use nalm_vision::{Error, Mnist, Mode, Set, checkpoint, export, networks};
+use nalm_vision::{Error, Mnist, Mode, checkpoint, export, networks};
 use std::path::Path;
 
 fn main() -> Result<(), Error> {
@@ -13,7 +14,7 @@ fn main() -> Result<(), Error> {
     // Networks on halved images have a smaller first dense layer.
     let dense = tensors.iter().find(|tensor| tensor.name == "classifier.dense1.weight");
     let halved = dense.is_some_and(|tensor| tensor.data.len() == 128 * 1600);
-    let net = networks::digit_classifier(if halved { 14 } else { 28 }, 1, Set::best())?;
+    let net = networks::digit_classifier(if halved { 14 } else { 28 }, 1, InstructionSet::best())?;
     let p = export::params("classifier", &net, &tensors)?;
     let mut x = Vec::new();
     for k in 0..10 {

@@ -110,11 +110,11 @@ pub fn params(part: &str, net: &Net, tensors: &[Tensor]) -> Result<Vec<f32>, Err
 mod tests {
     use super::*;
     use crate::networks;
-    use crate::vector::Set;
+    use nalm::InstructionSet;
 
     #[test]
     fn every_parameter_is_in_one_tensor() {
-        let net = networks::digit_regressor(Set::best()).unwrap();
+        let net = networks::digit_regressor(InstructionSet::best()).unwrap();
         let p: Vec<f32> = (0..net.param_len()).map(|k| k as f32).collect();
         let all = tensors("regressor", &net, &p);
         let names: Vec<&str> = all.iter().map(|t| t.name.as_str()).collect();

@@ -37,4 +37,3 @@ pub use mnist::Mnist;
 pub use net::{Layer, Mode, Net, Workspace};
 pub use recurrence::Inputs;
 pub use training::{Advance, Checkpoint, History, NUMERICS, Training};
-pub use vector::Set;

@@ -3,12 +3,11 @@
 use crate::layer::conv::Geometry;
 use crate::layer::dense::Activation;
 use crate::net::{Layer, Net};
-use crate::vector::Set;
-use nalm::Error;
+use nalm::{Error, InstructionSet};
 
 /// The digit classifier of the static tasks for images of `side` x `side` x `channels`: two 3x3 convolutions, pooling, two dense layers, and
 /// the expected digit. 1,199,882 parameters for 28 x 28 x 1; 544,810 for 21 x 21 x 2.
-pub fn digit_classifier(side: usize, channels: usize, set: Set) -> Result<Net, Error> {
+pub fn digit_classifier(side: usize, channels: usize, set: InstructionSet) -> Result<Net, Error> {
     let conv = |side, inputs, outputs| Geometry { height: side, width: side, inputs, outputs, kernel: 3 };
     let cells = (side - 4) / 2;
     Net::new(
@@ -24,7 +23,7 @@ pub fn digit_classifier(side: usize, channels: usize, set: Set) -> Result<Net, E
 }
 
 /// The network of the sequential task: two 5x5 convolutions with pooling and two dense layers that regress the digit. 426,571 parameters.
-pub fn digit_regressor(set: Set) -> Result<Net, Error> {
+pub fn digit_regressor(set: InstructionSet) -> Result<Net, Error> {
     let conv = |side, inputs, outputs| Geometry { height: side, width: side, inputs, outputs, kernel: 5 };
     Net::new(
         vec![
@@ -38,7 +37,7 @@ pub fn digit_regressor(set: Set) -> Result<Net, Error> {
 }
 
 /// A localisation network of the colour task: from 42 x 42 x 2 to 16 control points (x, y) in (-1, 1). 22,368 parameters.
-pub fn localisation(set: Set) -> Result<Net, Error> {
+pub fn localisation(set: InstructionSet) -> Result<Net, Error> {
     let conv = |side, inputs| Geometry { height: side, width: side, inputs, outputs: 20, kernel: 5 };
     Net::new(
         vec![

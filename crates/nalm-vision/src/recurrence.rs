@@ -1,9 +1,9 @@
-//! A multiplication cell along a sequence: h_t = cell(l_t, h_(t-1)) from h_0 = 1, every state supervised.
+//! What a sequence costs: a multiplication cell along it, h_t = cell(l_t, h_(t-1)) from h_0 = 1, every state supervised, and a regulariser
+//! on the cell's inputs. The core unrolls the cell.
 
 use crate::error::Error;
-use nalm::lane::LANES;
 use nalm::module::Dispatch;
-use nalm::{BatchLayout, Lane, Pass, Real, batch};
+use nalm::{BatchLayout, Lane, Module, Pass, Real, Recurrent, batch};
 
 /// Which of a cell's inputs the regulariser of the network in front looks at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,38 +28,45 @@ pub(crate) struct Cost<R> {
     pub(crate) noise: Vec<R>,
 }
 
-/// A cell with two inputs, the label first, and one output.
+/// A cell with two inputs, the label first, and one output. A batch has as many steps as its labels.
 #[derive(Debug)]
-pub(crate) struct Recurrence<R: Real>(pub(crate) Box<dyn Dispatch<R>>);
+pub(crate) struct Recurrence<R: Real>(Recurrent<R>);
 
-/// What one step leaves behind.
-struct Step<R> {
-    input: Vec<Lane<R>>,
+/// A batch that went through the cell step by step.
+struct Unrolled<R: Real> {
+    recurrent: Recurrent<R>,
+    at: BatchLayout,
+    states: Vec<Lane<R>>,
     tape: Vec<Lane<R>>,
-    state: Vec<R>,
 }
 
 impl<R: Real> Recurrence<R> {
-    /// The states of every step; `labels` are those of all samples for the first step, then for the second, and so on.
-    fn unroll(&self, p: &[R], labels: &[R], samples: usize, mut pass: Pass<'_>) -> Result<Vec<Step<R>>, Error> {
+    pub(crate) fn new(cell: Box<dyn Dispatch<R>>) -> Result<Self, Error> {
+        Ok(Self(Recurrent::every_state(cell, 1, 1.0)?))
+    }
+
+    /// What is the same for any number of steps: parameters, their start, box and penalty.
+    pub(crate) fn module(&self) -> &Recurrent<R> {
+        &self.0
+    }
+
+    /// `labels` are those of all samples for the first step, then for the second, and so on.
+    fn unroll(&self, p: &[R], labels: &[R], samples: usize, pass: Pass<'_>) -> Result<Unrolled<R>, Error> {
         let at = BatchLayout::new(samples)?;
-        let mut steps: Vec<Step<R>> = Vec::new();
-        for labels in labels.chunks_exact(samples) {
-            let before = steps.last().map(|step| &step.state);
-            let state = |k: usize| before.map_or(R::ONE, |state| state[k]);
-            let rows: Vec<R> = (0..samples).flat_map(|k| [labels[k], state(k)]).collect();
-            let input = batch::to_lanes(&rows, at)?;
-            let mut y = vec![Lane::ZERO; at.lanes()];
-            let mut tape = vec![Lane::ZERO; self.0.tape_len(at)];
-            self.0.run_forward(p, &input, &mut y, &mut tape, at, pass.reborrow());
-            steps.push(Step { input, tape, state: batch::from_lanes(&y, at) });
-        }
-        Ok(steps)
+        let recurrent = self.0.with_steps(labels.len() / samples)?;
+        let labels: Vec<_> =
+            labels.chunks_exact(samples).map(|labels| batch::to_lanes(labels, at)).collect::<Result<_, _>>()?;
+        let labels = labels.concat();
+        let mut states = vec![Lane::ZERO; labels.len()];
+        let mut tape = vec![Lane::ZERO; recurrent.tape_len(at)];
+        recurrent.forward(p, &labels, &mut states, &mut tape, at, pass);
+        Ok(Unrolled { recurrent, at, states, tape })
     }
 
     /// All states, step after step.
     pub(crate) fn states(&self, p: &[R], labels: &[R], samples: usize, pass: Pass<'_>) -> Result<Vec<R>, Error> {
-        Ok(self.unroll(p, labels, samples, pass)?.into_iter().flat_map(|step| step.state).collect())
+        let Unrolled { at, states, .. } = self.unroll(p, labels, samples, pass)?;
+        Ok(by_step(&states, at))
     }
 
     /// The cost of a batch: mean squared error of all states, plus `strength` times
@@ -74,21 +81,22 @@ impl<R: Real> Recurrence<R> {
         strength: R,
         pass: Pass<'_>,
     ) -> Result<Cost<R>, Error> {
-        let at = BatchLayout::new(samples)?;
-        let mut steps = self.unroll(p, labels, samples, pass)?;
         let count = R::of(labels.len() as f64);
+        let Unrolled { recurrent, at, states, mut tape } = self.unroll(p, labels, samples, pass)?;
+        let steps = recurrent.steps();
         // By how much an entry counts in the mean of its input: with the noise on it, or once.
-        let factor = |step: &Step<R>, feature: usize, k: usize| match inputs {
+        let factor = |tape: &[Lane<R>], t: usize, feature: usize, k: usize| match inputs {
             Inputs::Clean => R::ONE,
             Inputs::Noised => {
-                self.0.noise_on(&step.tape, at).map_or(R::ONE, |noise| *at.row(at.feature(noise, feature), k))
+                recurrent.cell_noise(tape, t, at).map_or(R::ONE, |noise| *at.row(at.feature(noise, feature), k))
             }
         };
         let mut means = [R::ZERO; 2];
-        for step in &steps {
+        for t in 0..steps {
+            let input = recurrent.cell_inputs(&tape, t, at);
             for feature in 0..2 {
                 for k in 0..samples {
-                    means[feature] += *at.row(at.feature(&step.input, feature), k) * factor(step, feature, k) / count;
+                    means[feature] += *at.row(at.feature(input, feature), k) * factor(&tape, t, feature, k) / count;
                 }
             }
         }
@@ -102,32 +110,32 @@ impl<R: Real> Recurrence<R> {
             dp[i] -= strength * half * away * away;
             by_mean[i] = -strength * (R::ONE - w) * away / count;
         }
+        // The gradients of the error by the states and of R_z by the cell's inputs; both are 0 in the padding.
         let mut error = R::ZERO;
-        let mut dlabels = vec![R::ZERO; labels.len()];
-        let mut dstate = vec![R::ZERO; samples];
-        let mut dy = vec![Lane::ZERO; at.lanes()];
-        let mut dx = vec![Lane::ZERO; 2 * at.lanes()];
-        for (t, step) in steps.iter_mut().enumerate().rev() {
+        let mut dstates = vec![Lane::ZERO; states.len()];
+        let mut dinputs = vec![Lane::ZERO; 2 * states.len()];
+        for t in (0..steps).rev() {
             for k in 0..samples {
-                let off = step.state[k] - targets[t * samples + k];
+                let off = *at.row(at.feature(&states, t), k) - targets[t * samples + k];
                 error += off * off / count;
-                dy[k / LANES][k % LANES] = dstate[k] + (off + off) / count;
-            }
-            self.0.run_backward(p, &step.input, &dy, Some(&mut dx), &mut dp, &mut step.tape, at);
-            for k in 0..samples {
-                let at_entry = |feature: usize| *at.row(at.feature(&dx, feature), k);
-                dlabels[t * samples + k] = at_entry(0);
-                dstate[k] = at_entry(1);
-            }
-            for k in 0..samples {
-                dlabels[t * samples + k] += by_mean[0] * factor(step, 0, k);
-                dstate[k] += by_mean[1] * factor(step, 1, k);
+                *at.row_mut(at.feature_mut(&mut dstates, t), k) = (off + off) / count;
+                for feature in 0..2 {
+                    let by_input = by_mean[feature] * factor(&tape, t, feature, k);
+                    *at.row_mut(at.feature_mut(&mut dinputs, 2 * t + feature), k) = by_input;
+                }
             }
         }
-        let noises = steps.iter().filter_map(|step| self.0.noise_on(&step.tape, at));
+        let mut dlabels = vec![Lane::ZERO; states.len()];
+        recurrent.backward_with(p, &dstates, Some(&dinputs), Some(&mut dlabels), &mut dp, &mut tape, at);
+        let noises = (0..steps).filter_map(|t| recurrent.cell_noise(&tape, t, at));
         let noise = noises.flat_map(|noise| batch::from_lanes(noise, at)).collect();
-        Ok(Cost { error, regulariser, dlabels, dp, noise })
+        Ok(Cost { error, regulariser, dlabels: by_step(&dlabels, at), dp, noise })
     }
+}
+
+/// The numbers of all samples at the first step, then at the second, and so on.
+fn by_step<R: Real>(lanes: &[Lane<R>], at: BatchLayout) -> Vec<R> {
+    lanes.chunks_exact(at.lanes()).flat_map(|step| batch::from_lanes(step, at)).collect()
 }
 
 #[cfg(test)]
@@ -139,7 +147,7 @@ mod tests {
 
     fn cell(name: &str) -> Recurrence<f64> {
         let spec = find::<f64>(name).unwrap();
-        Recurrence((spec.build)(Shape::new(2, 1).unwrap(), &Options::default()).unwrap())
+        Recurrence::new((spec.build)(Shape::new(2, 1).unwrap(), &Options::default()).unwrap()).unwrap()
     }
 
     #[test]
@@ -147,7 +155,7 @@ mod tests {
         let labels = [2.0, 3.0, 5.0, 7.0, 4.0, 1.0];
         for name in ["nmu", "snmu", "mul"] {
             let cell = cell(name);
-            let p = vec![1.0; cell.0.param_len()];
+            let p = vec![1.0; cell.module().param_len()];
             let noise = &mut Rng::fast("noise", Purpose::Noise);
             let states = cell.states(&p, &labels, 2, Pass::Train(noise)).unwrap();
             for (got, want) in states.iter().zip([2.0, 3.0, 10.0, 21.0, 40.0, 21.0]) {

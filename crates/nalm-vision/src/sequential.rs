@@ -12,10 +12,9 @@ use crate::net::{Mode, Net, Workspace};
 use crate::networks;
 use crate::recurrence::{Cost, Inputs, Recurrence};
 use crate::training::{Checkpoint, History, Training, finite};
-use crate::vector::Set;
 use nalm::module::{self, Options, Shape};
 use nalm::rng::Purpose;
-use nalm::{Pass, Penalty, Rng, Schedule};
+use nalm::{InstructionSet, Module, Pass, Penalty, Rng, Schedule};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -89,7 +88,7 @@ impl Config {
             return Err(nalm::Error::unknown("cell", &self.cell, &CELLS).into());
         }
         stateless(&self.options)?;
-        Ok(Recurrence((module::find::<f32>(&self.cell)?.build)(Shape::new(2, 1)?, &self.options)?))
+        Recurrence::new((module::find::<f32>(&self.cell)?.build)(Shape::new(2, 1)?, &self.options)?)
     }
 
     /// Checks everything that can be known without images.
@@ -167,14 +166,14 @@ impl Run {
     /// Draws orders and initial weights.
     pub fn new(config: Config, mnist: Arc<Mnist>) -> Result<Self, Error> {
         config.check()?;
-        let net = networks::digit_regressor(Set::best())?;
+        let net = networks::digit_regressor(InstructionSet::best())?;
         let cell = config.build_cell()?;
         // All cells of a seed see the same images in the same order, and start with the same network.
         let key = format!("sequential|{}", config.seed);
         let mut params = vec![0.0; net.param_len()];
         net.init(&mut params, &mut Rng::fast(&key, Purpose::Init));
-        let mut cell_params = vec![0.0; cell.0.param_len()];
-        cell.0.init(&mut cell_params, &mut Rng::fast(&format!("{key}|cell"), Purpose::Init));
+        let mut cell_params = vec![0.0; cell.module().param_len()];
+        cell.module().init(&mut cell_params, &mut Rng::fast(&format!("{key}|cell"), Purpose::Init));
         let mut trained = DigitSequence::new(&mnist.train, 0..55_000, &key);
         let trained_all = trained.sequences(TRAINED);
         trained.places.truncate(config.sequences.saturating_mul(TRAINED));
@@ -231,7 +230,7 @@ impl Run {
         let mut cost = self.cell.cost(p, &labels, &targets, sequences.len(), rz_inputs, rz as f32, pass)?;
         let strength = self.penalty.at(update, 0.0) as f32;
         if strength > 0.0 {
-            self.cell.0.penalty(&self.learner.head, strength, &mut cost.dp);
+            self.cell.module().penalty(&self.learner.head, strength, &mut cost.dp);
         }
         self.net.backward(
             &self.learner.params,
@@ -243,7 +242,7 @@ impl Run {
             threads,
         );
         self.learner.update(&cost.dp, threads);
-        self.cell.0.project(&mut self.learner.head);
+        self.cell.module().project(&mut self.learner.head);
         Ok(cost)
     }
 
@@ -330,7 +329,7 @@ impl Run {
             valid,
             test: (1..=LENGTHS).map(by_length).collect::<Result<_, _>>()?,
             weights: self.learner.head.clone(),
-            sparsity: f64::from(self.cell.0.sparsity_error(&self.learner.head)),
+            sparsity: f64::from(self.cell.module().sparsity_error(&self.learner.head)),
         })
     }
 }

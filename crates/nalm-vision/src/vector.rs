@@ -1,9 +1,10 @@
-//! Sixteen numbers at a time with fused multiply-add, compiled for every instruction set. The only place with `unsafe` besides the call
+//! Sixteen numbers at a time with fused multiply-add, compiled for every instruction set of the core. The only place with `unsafe` besides the call
 //! of `gemm` in `layer/dense.rs`.
 //!
 //! Results depend on the instruction set (a fused multiply-add rounds once, a product and a sum twice), never on threads.
 
-use nalm::{Lane, Real};
+use nalm::lane::InstructionKind;
+use nalm::{InstructionSet, Lane, Real};
 
 /// Numbers in a [`Lane`].
 pub const LANES: usize = nalm::lane::LANES;
@@ -38,69 +39,23 @@ impl Scalar for f64 {
     }
 }
 
-/// Instructions that kernels are compiled for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Set(Kind);
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Portable,
-    #[cfg(target_arch = "x86_64")]
-    Avx2,
-    #[cfg(target_arch = "x86_64")]
-    Avx512,
-}
-
-impl Set {
-    /// What every machine of the target architecture has.
-    pub const PORTABLE: Set = Set(Kind::Portable);
-
-    /// The sets that this machine can execute, slowest first.
-    pub fn available() -> Vec<Set> {
-        #[allow(unused_mut)]
-        let mut sets = vec![Set::PORTABLE];
-        #[cfg(target_arch = "x86_64")]
-        {
-            use std::is_x86_feature_detected as has;
-            if has!("avx2") && has!("fma") && has!("bmi1") && has!("bmi2") {
-                sets.push(Set(Kind::Avx2));
-                if has!("avx512f") && has!("avx512vl") && has!("avx512bw") && has!("avx512dq") {
-                    sets.push(Set(Kind::Avx512));
-                }
-            }
-        }
-        sets
-    }
-
-    /// The fastest set of this machine.
-    pub fn best() -> Set {
-        *Set::available().last().expect("the portable set is always there")
-    }
-
-    /// The set's name, as benchmarks print it.
-    pub fn name(self) -> &'static str {
-        match self.0 {
-            Kind::Portable if cfg!(target_arch = "x86_64") => "sse2",
-            Kind::Portable if cfg!(target_arch = "aarch64") => "neon",
-            Kind::Portable => "portable",
-            #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 => "avx2+fma",
-            #[cfg(target_arch = "x86_64")]
-            Kind::Avx512 => "avx512",
-        }
-    }
-
-    /// Lanes of output channels that a register tile holds.
-    pub fn tile_lanes(self) -> usize {
-        match self.0 {
-            #[cfg(target_arch = "x86_64")]
-            Kind::Avx512 => 2,
-            _ => 1,
-        }
+/// The name of an instruction set in records of runs with images. They name what is used of it: with AVX2, images fuse.
+pub fn instructions_name(set: InstructionSet) -> &'static str {
+    match set.kind() {
+        InstructionKind::Avx2 => "avx2+fma",
+        _ => set.name(),
     }
 }
 
-/// Work that is worth compiling for every [`Set`]. `run` must be `#[inline(always)]`, or it keeps the portable code.
+/// Lanes of output channels that a register tile holds.
+pub(crate) fn tile_lanes(set: InstructionSet) -> usize {
+    match set.kind() {
+        InstructionKind::Avx512 => 2,
+        _ => 1,
+    }
+}
+
+/// Work that is worth compiling for every [`InstructionSet`]. `run` must be `#[inline(always)]`, or it keeps the portable code.
 ///
 /// `FMA` says whether a fused multiply-add is one instruction, `PIXELS` and `VECTORS` how many pixels and lanes of channels fit into the
 /// registers.
@@ -111,22 +66,22 @@ pub(crate) trait Kernel {
 
 /// Executes a kernel with the instructions of a set.
 #[inline(always)]
-pub(crate) fn run<K: Kernel>(set: Set, kernel: K) -> K::Output {
-    match set.0 {
-        Kind::Portable => portable(kernel),
-        // SAFETY: only `Set::available` makes these values, after asking the processor for exactly these features.
+pub(crate) fn run<K: Kernel>(set: InstructionSet, kernel: K) -> K::Output {
+    match set.kind() {
+        // SAFETY: a set of this kind exists only where the processor has all features that `InstructionKind` lists for it, `fma` among them.
         #[cfg(target_arch = "x86_64")]
         #[allow(unsafe_code)]
-        Kind::Avx2 => unsafe { avx2(kernel) },
+        InstructionKind::Avx2 => unsafe { avx2(kernel) },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
         #[allow(unsafe_code)]
-        Kind::Avx512 => unsafe { avx512(kernel) },
+        InstructionKind::Avx512 => unsafe { avx512(kernel) },
+        _ => portable(kernel),
     }
 }
 
 // `inline(never)` on these three also makes the compiler share them with the crates above this one, which would
-// otherwise compile every path again.
+// otherwise compile all of them again.
 #[inline(never)]
 fn portable<K: Kernel>(kernel: K) -> K::Output {
     kernel.run::<false, 4, 1>()

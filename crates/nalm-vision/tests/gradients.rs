@@ -1,9 +1,9 @@
 //! Hand-written gradients against central differences in double precision, and the same bits on any number of threads.
 
 use nalm::rng::Purpose;
-use nalm::{Error, Rng};
+use nalm::{Error, InstructionSet, Rng};
 use nalm_vision::vector::Scalar;
-use nalm_vision::{Activation, Geometry, Layer, Mode, Net, Set, networks};
+use nalm_vision::{Activation, Geometry, Layer, Mode, Net, networks};
 
 /// The mean of squared outputs, weighted so that no two samples count alike.
 fn loss<R: Scalar>(net: &Net, p: &[R], x: &[R], key: &str) -> (f64, Vec<R>) {
@@ -52,7 +52,7 @@ fn layers() -> Vec<(&'static str, Result<Net, Error>)> {
     let conv = |height, width, inputs, outputs, kernel| Geometry { height, width, inputs, outputs, kernel };
     let dense = |inputs, outputs, activation, drop| Layer::Dense { inputs, outputs, activation, drop };
     let linear = |inputs| dense(inputs, 3, Activation::Linear, 0.0);
-    let set = Set::best();
+    let set = InstructionSet::best();
     vec![
         (
             "narrow convolution",
@@ -137,11 +137,11 @@ fn every_layer_has_the_gradient_of_its_differences() {
 #[test]
 fn whole_networks_have_the_gradient_of_their_differences() {
     for (name, net) in [
-        ("classifier", networks::digit_classifier(28, 1, Set::best())),
-        ("classifier of halved images", networks::digit_classifier(14, 1, Set::best())),
-        ("colour classifier", networks::digit_classifier(21, 2, Set::best())),
-        ("regressor", networks::digit_regressor(Set::best())),
-        ("localisation", networks::localisation(Set::best())),
+        ("classifier", networks::digit_classifier(28, 1, InstructionSet::best())),
+        ("classifier of halved images", networks::digit_classifier(14, 1, InstructionSet::best())),
+        ("colour classifier", networks::digit_classifier(21, 2, InstructionSet::best())),
+        ("regressor", networks::digit_regressor(InstructionSet::best())),
+        ("localisation", networks::localisation(InstructionSet::best())),
     ] {
         let error = worst(&net.unwrap(), 3, 20);
         println!("{name}: {error:.1e}");
@@ -151,9 +151,11 @@ fn whole_networks_have_the_gradient_of_their_differences() {
 
 #[test]
 fn parameters_are_as_many_as_published() {
-    let classifier = |side, channels| networks::digit_classifier(side, channels, Set::best()).unwrap().param_len();
+    let classifier =
+        |side, channels| networks::digit_classifier(side, channels, InstructionSet::best()).unwrap().param_len();
     assert_eq!(classifier(28, 1), 1_199_882);
-    let (locator, regressor) = (networks::localisation(Set::best()).unwrap(), networks::digit_regressor(Set::best()));
+    let (locator, regressor) =
+        (networks::localisation(InstructionSet::best()).unwrap(), networks::digit_regressor(InstructionSet::best()));
     assert_eq!(locator.param_len(), 22_368);
     assert_eq!(classifier(21, 2) + 2 * locator.param_len(), 589_546);
     assert_eq!(regressor.unwrap().param_len(), 426_571);
@@ -161,7 +163,7 @@ fn parameters_are_as_many_as_published() {
 
 #[test]
 fn threads_do_not_change_a_bit() {
-    let net = networks::digit_classifier(14, 1, Set::best()).unwrap();
+    let net = networks::digit_classifier(14, 1, InstructionSet::best()).unwrap();
     let (p, x) = setting::<f32>(&net, 50);
     let results: Vec<(Vec<f32>, Vec<f32>)> = [1, 2, 3, 7]
         .into_iter()
@@ -181,7 +183,7 @@ fn threads_do_not_change_a_bit() {
 /// Every instruction set computes the same up to rounding, and single precision the same as double, for every network.
 #[test]
 fn instruction_sets_and_precisions_agree() {
-    type Make = fn(Set) -> Result<Net, Error>;
+    type Make = fn(InstructionSet) -> Result<Net, Error>;
     let networks: [(&str, Make); 4] = [
         ("classifier", |set| networks::digit_classifier(14, 1, set)),
         ("colour classifier", |set| networks::digit_classifier(21, 2, set)),
@@ -189,11 +191,11 @@ fn instruction_sets_and_precisions_agree() {
         ("localisation", networks::localisation),
     ];
     for (name, make) in networks {
-        let net = make(Set::PORTABLE).unwrap();
+        let net = make(InstructionSet::PORTABLE).unwrap();
         let (p, x) = setting::<f64>(&net, 5);
         let want = loss(&net, &p, &x, "key").1;
         let size = want.iter().map(|g| g * g).sum::<f64>().sqrt();
-        for set in Set::available() {
+        for set in InstructionSet::available() {
             let net = make(set).unwrap();
             let narrow = |v: &[f64]| v.iter().map(|&v| v as f32).collect::<Vec<f32>>();
             let (_, got) = loss(&net, &narrow(&p), &narrow(&x), "key");
@@ -205,7 +207,7 @@ fn instruction_sets_and_precisions_agree() {
 
 #[test]
 fn evaluation_is_without_dropout_and_repeatable() {
-    let net = networks::digit_classifier(14, 1, Set::best()).unwrap();
+    let net = networks::digit_classifier(14, 1, InstructionSet::best()).unwrap();
     let (p, x) = setting::<f32>(&net, 5);
     let pass = |net: &Net, mode: Mode<'_>| {
         let mut work = net.workspace(5);
@@ -219,7 +221,7 @@ fn evaluation_is_without_dropout_and_repeatable() {
         Layer::Dense { inputs, outputs, activation, .. } => Layer::Dense { inputs, outputs, activation, drop: 0.0 },
         other => other,
     });
-    let plain = Net::new(plain.collect(), Set::best()).unwrap();
+    let plain = Net::new(plain.collect(), InstructionSet::best()).unwrap();
     assert_eq!(pass(&net, Mode::Eval), pass(&plain, Mode::Train { key: "a" }));
     assert_ne!(pass(&net, Mode::Train { key: "a" }), pass(&net, Mode::Train { key: "b" }));
     assert_eq!(pass(&net, Mode::Train { key: "a" }), pass(&net, Mode::Train { key: "a" }));
@@ -239,10 +241,10 @@ fn layers_that_make_no_sense_are_refused() {
         (Layer::AveragePool { height: 1, width: 4, channels: 1 }, "at least 2"),
         (Layer::SoftArgmax { classes: 0 }, "at least 1"),
     ] {
-        let message = Net::new(vec![layer], Set::best()).unwrap_err().to_string();
+        let message = Net::new(vec![layer], InstructionSet::best()).unwrap_err().to_string();
         assert!(message.contains(hint), "{message}");
     }
-    assert!(Net::new(Vec::new(), Set::best()).is_err());
+    assert!(Net::new(Vec::new(), InstructionSet::best()).is_err());
 }
 
 #[test]
@@ -252,7 +254,7 @@ fn layers_that_do_not_fit_are_named() {
             Layer::Dense { inputs: 3, outputs: 4, activation: Activation::Relu, drop: 0.0 },
             Layer::SoftArgmax { classes: 5 },
         ],
-        Set::best(),
+        InstructionSet::best(),
     );
     assert!(error.unwrap_err().to_string().contains('4'));
 }

@@ -1,10 +1,10 @@
 //! The tasks: the same bits on any number of threads and after an interruption, learning, and the traps of their metrics.
 
 use nalm::module::{Options, Shape, find};
-use nalm::{Network, Noise, Penalty, Schedule};
+use nalm::{InstructionSet, Network, Noise, Penalty, Schedule};
 use nalm_vision::product::{self, View};
 use nalm_vision::{
-    Activation, Advance, Checkpoint, Error, History, Layer, Mnist, Mode, Net, Set, Start, Training, sequential,
+    Activation, Advance, Checkpoint, Error, History, Layer, Mnist, Mode, Net, Start, Training, sequential,
 };
 use std::sync::Arc;
 
@@ -152,7 +152,7 @@ fn wrong_settings_are_named() {
 #[test]
 fn a_zero_is_exact_only_behind_an_nmu() -> Result<(), Error> {
     let dense = Layer::Dense { inputs: 10, outputs: 10, activation: Activation::Linear, drop: 0.0 };
-    let net = Net::new(vec![dense, Layer::SoftArgmax { classes: 10 }], Set::best())?;
+    let net = Net::new(vec![dense, Layer::SoftArgmax { classes: 10 }], InstructionSet::best())?;
     let mut p = vec![0f32; net.param_len()];
     (0..10).for_each(|k| p[k * 10 + k] = 1.0);
     let x: Vec<f32> = (0..100).map(|k| if k / 10 == k % 10 { 0.0 } else { -21.0 }).collect();

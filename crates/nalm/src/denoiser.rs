@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn log_slopes_are_derivatives() {
+    fn log_gradients_are_derivatives() {
         let (n, w, h) = (2.7f64, 0.4, 1e-6);
         for d in ALL {
             let ln = |n: f64, w: f64| libm::log(d.factor(Lane::splat(n), w)[0]);

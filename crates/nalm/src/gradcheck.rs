@@ -17,8 +17,8 @@ pub struct Check {
     pub kinks: usize,
 }
 
-/// Rows of a checked batch; not a multiple of sixteen, so that padding is checked too.
-const ROWS: usize = 11;
+/// Rows of a checked batch: a whole lane and part of another, so that more than one lane and padding are checked.
+const ROWS: usize = 19;
 
 /// Compares the gradients of a random weighted sum of a network's training outputs, with noise held fixed, with
 /// extrapolated central differences at one random point.

@@ -22,7 +22,7 @@
 //! * [`module`]: the units — [`Nau`], [`Nmu`], the stochastic [`Snmu`] with its [`noise`] and [`denoiser`] lists, [`NacAdd`],
 //!   [`NacMul`], [`Nalu`] (also golden), [`Inalu`], [`Npu`] (also real), [`StgNmu`], [`Gated`] pairs, and the baselines
 //!   [`Linear`], [`Mlp`], [`Fc`], [`Product`] — each with a hand-written gradient that is checked against differences in `f64`
-//!   ([`gradcheck`]). [`module::list`] has them all.
+//!   ([`gradcheck`]). [`module::list`] has them all, and [`laws`] hold for all of them, as for a module of your own.
 //! * [`Network`] stacks them over one flat parameter vector; [`Recurrent`] unrolls one over a sequence.
 //! * [`task`]: the Single Module Task and the Arithmetic Dataset Task, for any operation, range and number of inputs;
 //!   [`TableTask`] for a [`table`] of your own, which the cargo feature `csv` reads from text.
@@ -38,11 +38,13 @@
 //! argument.
 
 pub mod batch;
+mod compiled;
 mod config;
 pub mod denoiser;
 mod error;
 pub mod gradcheck;
 pub mod lane;
+pub mod laws;
 pub mod loss;
 pub mod metric;
 pub mod module;
@@ -65,6 +67,7 @@ pub mod task;
 pub mod train;
 
 pub use batch::{Batch, BatchLayout};
+pub use compiled::Compiled;
 pub use config::{Config, GradientNoise};
 pub use denoiser::Denoiser;
 pub use error::Error;

@@ -96,17 +96,18 @@ pub(crate) fn distance<R: Real>(w: R) -> R {
     w.abs().at_most(off)
 }
 
-/// The largest distance of any weight from {-1, 0, 1}.
-pub(crate) fn sparsity_error<R: Real>(weights: impl IntoIterator<Item = R>) -> R {
+/// The largest distance of any weight from {-1, 0, 1}: the sparsity error of units whose weights select. NaN if any weight is.
+pub fn sparsity_error<R: Real>(weights: impl IntoIterator<Item = R>) -> R {
     weights.into_iter().fold(R::ZERO, |worst, w| {
         let d = distance(w);
         if d > worst || d.is_nan() { d } else { worst }
     })
 }
 
-/// The mean over the weights of min(|w|, |1 - w|), or of min(|w|, |1 - |w||) if `signed`, and its gradient.
+/// The mean over the weights of min(|w|, |1 - w|), or of min(|w|, |1 - |w||) if `signed`, and its gradient:
+/// returns `strength` times the value and adds `strength` times the gradient to `dp`.
 #[inline(always)]
-pub(crate) fn sparsity<R: Real>(weights: &[R], signed: bool, strength: R, dp: &mut [R]) -> R {
+pub fn sparsity<R: Real>(weights: &[R], signed: bool, strength: R, dp: &mut [R]) -> R {
     let share = strength / R::of(weights.len() as f64);
     let mut sum = R::ZERO;
     for (dp, &w) in dp.iter_mut().zip(weights) {

@@ -1,12 +1,6 @@
 //! The two number types: train in `f32`, check gradients in `f64`, the same code.
 
 use crate::lane::{self, Lane, math};
-use crate::module::{self, Spec};
-#[cfg(feature = "second-order")]
-use crate::second_order::{self, TrainingSchedule};
-use crate::task::{self, Task, TaskSpec};
-use crate::train::{self, Observer};
-use crate::{Config, Error, Network, Outcome};
 use std::fmt::{Debug, Display};
 use std::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
 
@@ -94,36 +88,6 @@ pub trait Real:
         }
     }
 
-    /// All modules over this type; see [`crate::module::list`].
-    #[doc(hidden)]
-    fn modules() -> Vec<Spec<Self>>;
-
-    /// All tasks over this type; see [`crate::task::list`].
-    #[doc(hidden)]
-    fn tasks() -> Vec<TaskSpec<Self>>;
-
-    /// Training over this type; see [`crate::train()`].
-    #[doc(hidden)]
-    fn train(
-        network: &Network<Self>,
-        task: &dyn Task<Self>,
-        seed: u64,
-        config: &Config,
-        observer: &mut dyn Observer<Self>,
-    ) -> Result<Outcome<Self>, Error>;
-
-    /// Training along a schedule; see [`crate::second_order::follow`].
-    #[doc(hidden)]
-    #[cfg(feature = "second-order")]
-    fn follow(
-        network: &Network<Self>,
-        task: &dyn Task<Self>,
-        seed: u64,
-        config: &Config,
-        schedule: &TrainingSchedule,
-        observer: &mut dyn Observer<Self>,
-    ) -> Result<Outcome<Self>, Error>;
-
     /// The sign, with 0 for 0 (and for NaN).
     #[inline(always)]
     fn sign(self) -> Self {
@@ -153,38 +117,6 @@ pub trait Real:
     fn sigmoid(self) -> Self {
         Self::ONE / (Self::ONE + (-self).exp())
     }
-}
-
-/// What both types do by the same words: calling the generic functions, which makes their code, once, in this crate.
-macro_rules! compiled_here {
-    () => {
-        fn modules() -> Vec<Spec<Self>> {
-            module::every()
-        }
-        fn tasks() -> Vec<TaskSpec<Self>> {
-            task::every()
-        }
-        fn train(
-            network: &Network<Self>,
-            task: &dyn Task<Self>,
-            seed: u64,
-            config: &Config,
-            observer: &mut dyn Observer<Self>,
-        ) -> Result<Outcome<Self>, Error> {
-            train::run(network, task, seed, config, observer)
-        }
-        #[cfg(feature = "second-order")]
-        fn follow(
-            network: &Network<Self>,
-            task: &dyn Task<Self>,
-            seed: u64,
-            config: &Config,
-            schedule: &TrainingSchedule,
-            observer: &mut dyn Observer<Self>,
-        ) -> Result<Outcome<Self>, Error> {
-            second_order::follow::run(network, task, seed, config, schedule, observer)
-        }
-    };
 }
 
 impl Real for f32 {
@@ -247,7 +179,6 @@ impl Real for f32 {
     fn add_sums(lanes: &[Lane<Self>], out: &mut [Self]) {
         lane::add_sums_f32(lanes, out);
     }
-    compiled_here!();
     #[inline(always)]
     fn centred(first: u32, _: u32) -> Self {
         first as i32 as f32
@@ -314,5 +245,4 @@ impl Real for f64 {
     fn centred(first: u32, second: u32) -> Self {
         Self::count(first, second) - 4_503_599_627_370_496.0
     }
-    compiled_here!();
 }

@@ -5,42 +5,136 @@ use crate::module::{Dispatch, Module, Pass, Shape};
 use crate::recipe::Recipe;
 use crate::rng::Rng;
 use crate::{Error, Lane, Real};
+use std::sync::Arc;
 
-/// Unrolls a cell over a sequence: s_t = cell(x_t, s_(t-1)), and the output is the last state.
+/// Unrolls a cell over a sequence: s_t = cell(x_t, s_(t-1)), and the output is the last state, or every state.
 ///
 /// The cell's outputs are the state; its inputs are the features of one step followed by the state. All steps share one
-/// set of parameters. The input of the recurrence is the whole sequence, step after step.
+/// set of parameters. The input of the recurrence is the whole sequence, step after step, and so is the output where it is every state.
 ///
 /// ```
 /// use nalm::{Error, Network, Nmu, Recurrent};
 ///
 /// let product = Network::single(Recurrent::new(Box::new(Nmu::new(2, 1)?), 4, 1.0)?);
 /// assert_eq!(product.predict(&[1.0, 1.0], &[1.0, 2.0, 3.0, 4.0])?, [24.0]);
+/// let products = Network::single(Recurrent::every_state(Box::new(Nmu::new(2, 1)?), 4, 1.0)?);
+/// assert_eq!(products.predict(&[1.0, 1.0], &[1.0, 2.0, 3.0, 4.0])?, [1.0, 2.0, 6.0, 24.0]);
 /// # Ok::<(), Error>(())
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Recurrent<R: Real> {
-    cell: Box<dyn Dispatch<R>>,
+    cell: Arc<dyn Dispatch<R>>,
     steps: usize,
     start: R,
+    output: Output,
+}
+
+/// Which states are the output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Output {
+    Last,
+    Every,
+}
+
+/// Numbers of lanes in a layout.
+#[derive(Clone, Copy)]
+struct Sizes {
+    /// Features of one step.
+    step: usize,
+    /// The state.
+    state: usize,
+    /// What one step leaves on the tape: the cell's input, its output and its own tape.
+    part: usize,
 }
 
 impl<R: Real> Recurrent<R> {
-    /// Applies `cell` for `steps` steps from a state filled with `start` (1 for products, 0 for sums).
+    /// Applies `cell` for `steps` steps from a state filled with `start` (1 for products, 0 for sums). The output is the last state.
     pub fn new(cell: Box<dyn Dispatch<R>>, steps: usize, start: f64) -> Result<Self, Error> {
+        Self::with_output(cell, steps, start, Output::Last)
+    }
+
+    /// The same, but the output is the state after every step.
+    pub fn every_state(cell: Box<dyn Dispatch<R>>, steps: usize, start: f64) -> Result<Self, Error> {
+        Self::with_output(cell, steps, start, Output::Every)
+    }
+
+    fn with_output(cell: Box<dyn Dispatch<R>>, steps: usize, start: f64, output: Output) -> Result<Self, Error> {
         let Shape { inputs, outputs } = cell.shape();
-        Error::check(steps > 0, "number of recurrent steps", steps as f64, "at least 1")?;
         Error::check(start.is_finite(), "initial state", start, "finite")?;
         if inputs <= outputs {
             let what = format!("inputs of the cell {}, which take its {outputs} outputs and the step", cell.name());
             return Err(Error::Shape { what, got: inputs, want: outputs + 1 });
         }
-        Ok(Self { cell, steps, start: R::of(start) })
+        Self { cell: Arc::from(cell), steps: 1, start: R::of(start), output }.with_steps(steps)
+    }
+
+    /// The same cell over another number of steps.
+    pub fn with_steps(&self, steps: usize) -> Result<Self, Error> {
+        Error::check(steps > 0, "number of recurrent steps", steps as f64, "at least 1")?;
+        Ok(Self { steps, ..self.clone() })
+    }
+
+    /// How often the cell is applied.
+    pub fn steps(&self) -> usize {
+        self.steps
+    }
+
+    /// The inputs of the cell at a step (from 0 on), as the last forward pass left them on the tape: the features of the step, then the
+    /// state before it.
+    pub fn cell_inputs<'a>(&self, tape: &'a [Lane<R>], step: usize, at: BatchLayout) -> &'a [Lane<R>] {
+        let Sizes { step: features, state, part } = self.sizes(at);
+        &tape[step * part..][..features + state]
+    }
+
+    /// The noise on them in the last [`Pass::Train`], where the cell multiplies its inputs by noise: see [`Module::noise_on`].
+    pub fn cell_noise<'a>(&self, tape: &'a [Lane<R>], step: usize, at: BatchLayout) -> Option<&'a [Lane<R>]> {
+        let Sizes { step: features, state, part } = self.sizes(at);
+        self.cell.noise_on(&tape[step * part..][features + 2 * state..part], at)
+    }
+
+    /// [`Module::backward`] for a loss that also looks at the inputs of the cell, as [`Recurrent::cell_inputs`] has them: `further` is its
+    /// gradient with respect to them, step after step, and 0 in the padding. At every step it is added to what comes back through the cell.
+    pub fn backward_with(
+        &self,
+        p: &[R],
+        dy: &[Lane<R>],
+        further: Option<&[Lane<R>]>,
+        mut dx: Option<&mut [Lane<R>]>,
+        dp: &mut [R],
+        tape: &mut [Lane<R>],
+        at: BatchLayout,
+    ) {
+        let Sizes { step, state, part } = self.sizes(at);
+        let (parts, scratch) = tape.split_at_mut(self.steps * part);
+        let (dinput, dstate) = scratch.split_at_mut(step + state);
+        match self.output {
+            Output::Last => dstate.copy_from_slice(dy),
+            Output::Every => dstate.fill(Lane::ZERO),
+        }
+        for t in (0..self.steps).rev() {
+            if self.output == Output::Every {
+                dstate.iter_mut().zip(&dy[t * state..]).for_each(|(to, &dy)| *to += dy);
+            }
+            let [input, _, inner] = split(&mut parts[t * part..][..part], step + state, state);
+            self.cell.run_backward(p, input, dstate, Some(dinput), dp, inner, at);
+            if let Some(further) = further {
+                dinput.iter_mut().zip(&further[t * (step + state)..]).for_each(|(to, &further)| *to += further);
+            }
+            if let Some(dx) = dx.as_deref_mut() {
+                dx[t * step..][..step].copy_from_slice(&dinput[..step]);
+            }
+            dstate.copy_from_slice(&dinput[step..]);
+        }
     }
 
     /// Features of one step.
     fn features(&self) -> usize {
         self.cell.shape().inputs - self.cell.shape().outputs
+    }
+
+    fn sizes(&self, at: BatchLayout) -> Sizes {
+        let (step, state) = (self.features() * at.lanes(), self.cell.shape().outputs * at.lanes());
+        Sizes { step, state, part: step + 2 * state + self.cell.tape_len(at) }
     }
 }
 
@@ -57,7 +151,9 @@ impl<R: Real> Module<R> for Recurrent<R> {
     }
 
     fn shape(&self) -> Shape {
-        Shape { inputs: self.steps * self.features(), outputs: self.cell.shape().outputs }
+        let state = self.cell.shape().outputs;
+        let outputs = if self.output == Output::Every { self.steps * state } else { state };
+        Shape { inputs: self.steps * self.features(), outputs }
     }
 
     fn param_len(&self) -> usize {
@@ -65,8 +161,8 @@ impl<R: Real> Module<R> for Recurrent<R> {
     }
 
     fn tape_len(&self, at: BatchLayout) -> usize {
-        let Shape { inputs, outputs } = self.cell.shape();
-        self.steps * ((inputs + outputs) * at.lanes() + self.cell.tape_len(at)) + (inputs + outputs) * at.lanes()
+        let Sizes { step, state, part } = self.sizes(at);
+        self.steps * part + step + 2 * state
     }
 
     fn init(&self, p: &mut [R], rng: &mut Rng) {
@@ -82,15 +178,22 @@ impl<R: Real> Module<R> for Recurrent<R> {
         at: BatchLayout,
         mut pass: Pass<'_>,
     ) {
-        let (step, state) = (self.features() * at.lanes(), y.len());
-        let part = step + 2 * state + self.cell.tape_len(at);
-        y.fill(Lane::splat(self.start));
-        for (x, part) in x.chunks_exact(step).zip(tape.chunks_exact_mut(part)) {
-            let [input, output, inner] = split(part, step + state, state);
-            input[..step].copy_from_slice(x);
-            input[step..].copy_from_slice(y);
+        let Sizes { step, state, part } = self.sizes(at);
+        for t in 0..self.steps {
+            let (done, rest) = tape.split_at_mut(t * part);
+            let [input, output, inner] = split(&mut rest[..part], step + state, state);
+            input[..step].copy_from_slice(&x[t * step..][..step]);
+            match done.len().checked_sub(part) {
+                Some(last) => input[step..].copy_from_slice(&done[last + step + state..][..state]),
+                None => input[step..].fill(Lane::splat(self.start)),
+            }
+            // Noise made the padding's states differ from that of the last row, of which they should be copies.
+            at.pad(&mut input[step..]);
             self.cell.run_forward(p, input, output, inner, at, pass.reborrow());
-            y.copy_from_slice(output);
+            match self.output {
+                Output::Last => y.copy_from_slice(output),
+                Output::Every => y[t * state..][..state].copy_from_slice(output),
+            }
         }
     }
 
@@ -99,28 +202,20 @@ impl<R: Real> Module<R> for Recurrent<R> {
         p: &[R],
         _: &[Lane<R>],
         dy: &[Lane<R>],
-        mut dx: Option<&mut [Lane<R>]>,
+        dx: Option<&mut [Lane<R>]>,
         dp: &mut [R],
         tape: &mut [Lane<R>],
         at: BatchLayout,
     ) {
-        let (step, state) = (self.features() * at.lanes(), dy.len());
-        let part = step + 2 * state + self.cell.tape_len(at);
-        let (parts, scratch) = tape.split_at_mut(self.steps * part);
-        let (dinput, dstate) = scratch.split_at_mut(step + state);
-        dstate[..state].copy_from_slice(dy);
-        for t in (0..self.steps).rev() {
-            let [input, _, inner] = split(&mut parts[t * part..][..part], step + state, state);
-            self.cell.run_backward(p, input, &dstate[..state], Some(dinput), dp, inner, at);
-            if let Some(dx) = dx.as_deref_mut() {
-                dx[t * step..][..step].copy_from_slice(&dinput[..step]);
-            }
-            dstate[..state].copy_from_slice(&dinput[step..]);
-        }
+        self.backward_with(p, dy, None, dx, dp, tape, at);
     }
 
     fn bounds(&self, index: usize) -> (R, R) {
         self.cell.bounds(index)
+    }
+
+    fn project(&self, p: &mut [R]) {
+        self.cell.project(p);
     }
 
     fn penalty(&self, p: &[R], strength: R, dp: &mut [R]) -> R {
@@ -136,6 +231,7 @@ impl<R: Real> Module<R> for Recurrent<R> {
     }
 
     fn as_f64(&self) -> Option<Box<dyn Dispatch<f64>>> {
-        Some(Box::new(Recurrent { cell: self.cell.as_f64()?, steps: self.steps, start: self.start.to_f64() }))
+        let cell = Arc::from(self.cell.as_f64()?);
+        Some(Box::new(Recurrent { cell, steps: self.steps, start: self.start.to_f64(), output: self.output }))
     }
 }

@@ -9,7 +9,7 @@ use crate::optim::Optimisation;
 use crate::recipe::History;
 use crate::rng::{Rng, Stream};
 use crate::task::{Samples, Task};
-use crate::{Error, Lane, Network, Real};
+use crate::{Compiled, Error, Lane, Network, Real};
 use std::ops::ControlFlow;
 
 /// Logged rows that memory is reserved for.
@@ -34,7 +34,7 @@ impl<R: Real> Observer<R> for () {}
 ///
 /// In every step: evaluate where it is due, draw a batch, forward, loss and penalties, backward, clip, optimise, clamp,
 /// start over where training is stuck. The same arguments give the same bits on every machine.
-pub fn train<R: Real>(
+pub fn train<R: Compiled>(
     network: &Network<R>,
     task: &dyn Task<R>,
     seed: u64,
@@ -44,7 +44,7 @@ pub fn train<R: Real>(
     R::train(network, task, seed, config, observer)
 }
 
-/// [`train`], called through [`Real`] for the same reason as [`crate::module::every`].
+/// [`train`], called through [`Compiled`] for the same reason as [`crate::module::every`].
 pub(crate) fn run<R: Real>(
     network: &Network<R>,
     task: &dyn Task<R>,

@@ -59,8 +59,8 @@ proptest! {
     /// The factor on the weight's gradient lies in [1/n, n] and is 1/n at w = 1: noise does not always amplify.
     #[test]
     fn noise_scales_gradients_between_one_over_n_and_n(w in 0.0..=1.0f64, n in 1.0..20.0f64) {
-        let calm = Network::single(Nmu::new(1, 1).unwrap());
-        let factor = pass(&constant(1, n), &[w], &[3.0]).1[0] / pass(&calm, &[w], &[3.0]).1[0];
+        let noiseless = Network::single(Nmu::new(1, 1).unwrap());
+        let factor = pass(&constant(1, n), &[w], &[3.0]).1[0] / pass(&noiseless, &[w], &[3.0]).1[0];
         prop_assert!(factor >= 1.0 / n - 1e-12 && factor <= n + 1e-12);
         let (_, at_one, _) = pass(&constant(1, n), &[1.0], &[3.0]);
         prop_assert!(close(at_one[0], (3.0 - 1.0) / n));
@@ -113,10 +113,10 @@ proptest! {
 /// Once the weights are 1, noise has no effect on what reaches the layer below.
 #[test]
 fn noise_is_invisible_upstream_at_weight_one() {
-    let (_, _, calm) = pass(&Network::single(Nmu::new(2, 1).unwrap()), &[1.0, 1.0], &[2.0, 3.0]);
-    let (_, _, loud) = pass(&constant(2, 4.0), &[1.0, 1.0], &[2.0, 3.0]);
-    assert_eq!(calm, [3.0, 2.0]);
-    assert!(calm.iter().zip(&loud).all(|(a, b)| close(*a, *b)), "{loud:?}");
+    let (_, _, noiseless) = pass(&Network::single(Nmu::new(2, 1).unwrap()), &[1.0, 1.0], &[2.0, 3.0]);
+    let (_, _, noisy) = pass(&constant(2, 4.0), &[1.0, 1.0], &[2.0, 3.0]);
+    assert_eq!(noiseless, [3.0, 2.0]);
+    assert!(noiseless.iter().zip(&noisy).all(|(a, b)| close(*a, *b)), "{noisy:?}");
 }
 
 /// Two wrong solutions: on wide inputs the second one has the larger error, on narrow inputs the smaller one, although its

@@ -112,7 +112,7 @@ fn a_schedule_of_one_phase_is_the_loop() {
 
 #[test]
 fn a_phase_without_noise_trains_an_snmu_like_an_nmu() {
-    let calm = |network: &Network<f32>, noise| {
+    let trained = |network: &Network<f32>, noise| {
         let phases = vec![Phase::Adam(Adam { steps: 500, noise, loss: Loss::Mape, ..Adam::default() })];
         run(network, &TrainingSchedule { attempts: 1, goal: 1e-7, phases }, InstructionSet::best(), 1).params
     };
@@ -121,8 +121,8 @@ fn a_phase_without_noise_trains_an_snmu_like_an_nmu() {
         Box::new(Nmu::new(2, 1).unwrap()),
     ])
     .unwrap();
-    assert_eq!(calm(&stack(24), false), calm(&nmu, true));
-    assert_ne!(calm(&stack(24), true), calm(&nmu, true));
+    assert_eq!(trained(&stack(24), false), trained(&nmu, true));
+    assert_ne!(trained(&stack(24), true), trained(&nmu, true));
 }
 
 struct StopAfter(u64);

@@ -50,7 +50,7 @@ fn initial<R: Real>(network: &Network<R>) -> Vec<R> {
 }
 
 #[test]
-fn calm_passes_are_evaluations_even_after_loud_ones() {
+fn noiseless_passes_are_evaluations_even_after_noisy_ones() {
     for network in networks() {
         let Shape { inputs, outputs, .. } = network.shape();
         let (p, data) = (initial(&network), batch::<f64>(inputs, outputs, 21, 0.5, 2.0));

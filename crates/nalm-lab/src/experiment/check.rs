@@ -252,7 +252,7 @@ impl Checker<'_> {
 
     /// A training range as written, perhaps with its test range.
     fn range(&self, written: &Spanned<toml::Value>) -> Result<(String, Option<String>)> {
-        let normal = |text: &str| Ok(text.parse::<nalm::Distribution>()?.to_string());
+        let normal = |text: &str| -> Result<String> { Ok(text.parse::<nalm::Distribution>()?.to_string()) };
         let read = || match written.get_ref() {
             toml::Value::String(train) => {
                 let train = normal(train)?;

@@ -36,20 +36,20 @@ impl<'a> Model<'a> {
 
     /// The measurements of each run of a static task, with its seed.
     pub fn products(&self) -> Vec<(u64, &[product::Measurement])> {
-        let of = |(seed, history): &'_ (u64, History)| -> Option<(u64, &[product::Measurement])> {
-            let History::Product(all) = history else { return None };
-            (!all.is_empty()).then_some((*seed, all.as_slice()))
-        };
-        self.histories.iter().filter_map(of).collect()
+        let all = self.histories.iter().filter_map(|(seed, history)| match history {
+            History::Product(all) if !all.is_empty() => Some((*seed, all.as_slice())),
+            _ => None,
+        });
+        all.collect()
     }
 
     /// The measurements of each run of the sequential task, with its seed.
     pub fn sequences(&self) -> Vec<(u64, &[sequential::Measurement])> {
-        let of = |(seed, history): &'_ (u64, History)| -> Option<(u64, &[sequential::Measurement])> {
-            let History::Sequence(all) = history else { return None };
-            (!all.is_empty()).then_some((*seed, all.as_slice()))
-        };
-        self.histories.iter().filter_map(of).collect()
+        let all = self.histories.iter().filter_map(|(seed, history)| match history {
+            History::Sequence(all) if !all.is_empty() => Some((*seed, all.as_slice())),
+            _ => None,
+        });
+        all.collect()
     }
 
     /// The values of a metric.

@@ -6,10 +6,10 @@ use crate::export::{self, Tensor};
 use crate::layer::spline::{POINTS, Spline, resting_points};
 use crate::layer::{average_pool, warp};
 use crate::net::{BLOCK, Mode, Net, Workspace};
-use crate::vector::{Scalar, Set};
+use crate::vector::Scalar;
 use crate::{networks, team};
 use nalm::rng::{Fast, Purpose};
-use nalm::{Error, Rng};
+use nalm::{Error, InstructionSet, Rng};
 use std::fmt;
 use std::str::FromStr;
 
@@ -69,8 +69,8 @@ impl<R: Scalar> Colour<R> {
     /// For up to `pairs` samples at a time.
     pub(crate) fn new(start: Start, pairs: usize) -> Result<Self, Error> {
         let (locator, classifier) = (
-            networks::localisation(Set::best())?,
-            networks::digit_classifier(CANVAS / 2, warp::CHANNELS, Set::best())?,
+            networks::localisation(InstructionSet::best())?,
+            networks::digit_classifier(CANVAS / 2, warp::CHANNELS, InstructionSet::best())?,
         );
         Ok(Self {
             locating: [locator.workspace(pairs), locator.workspace(pairs)],
@@ -114,7 +114,7 @@ impl<R: Scalar> Colour<R> {
             let own = coordinates.chunks_mut(BLOCK * 2 * pixels).zip(seen.chunks_mut(BLOCK * HALVED));
             own.zip(points.chunks(BLOCK * 2 * POINTS)).zip(self.x.chunks(BLOCK * PICTURE))
         });
-        let (spline, set) = (&self.spline, Set::best());
+        let (spline, set) = (&self.spline, InstructionSet::best());
         team::each(threads, blocks.collect(), |(((coordinates, seen), points), x)| {
             spline.forward(points, coordinates);
             let mut warped = [R::ZERO; PICTURE];
@@ -136,7 +136,7 @@ impl<R: Scalar> Colour<R> {
             let own = coordinates.chunks_mut(BLOCK * 2 * pixels).zip(dseen.chunks(BLOCK * HALVED));
             own.zip(dpoints.chunks_mut(BLOCK * 2 * POINTS)).zip(self.x.chunks(BLOCK * PICTURE))
         });
-        let (spline, set) = (&self.spline, Set::best());
+        let (spline, set) = (&self.spline, InstructionSet::best());
         team::each(threads, blocks.collect(), |(((coordinates, dseen), dpoints), x)| {
             let mut dwarped = [R::ZERO; PICTURE];
             let own = coordinates.chunks_exact_mut(2 * pixels).zip(dseen.chunks_exact(HALVED));
@@ -155,7 +155,7 @@ impl<R: Scalar> Colour<R> {
             let mut coordinates = vec![R::ZERO; 2 * pixels];
             self.spline.forward(&self.points[side][sample * 2 * POINTS..][..2 * POINTS], &mut coordinates);
             let mut warped = vec![R::ZERO; PICTURE];
-            warp::forward(Set::best(), CANVAS, x, &coordinates, &mut warped);
+            warp::forward(InstructionSet::best(), CANVAS, x, &coordinates, &mut warped);
             warped
         })
     }

@@ -5,8 +5,7 @@ use crate::export::{self, Tensor};
 use crate::net::{Mode, Net, Workspace};
 use crate::networks;
 use crate::pairs::images;
-use crate::vector::Set;
-use nalm::{Error, Rng};
+use nalm::{Error, InstructionSet, Rng};
 
 #[derive(Debug)]
 pub(crate) struct Isolated {
@@ -19,7 +18,7 @@ pub(crate) struct Isolated {
 impl Isolated {
     /// For up to `pairs` samples at a time; halved images are 14 x 14.
     pub(crate) fn new(halved: bool, pairs: usize) -> Result<Self, Error> {
-        let net = networks::digit_classifier(if halved { 14 } else { 28 }, 1, Set::best())?;
+        let net = networks::digit_classifier(if halved { 14 } else { 28 }, 1, InstructionSet::best())?;
         Ok(Self { work: net.workspace(2 * pairs), net, halved, x: Vec::new() })
     }
 }

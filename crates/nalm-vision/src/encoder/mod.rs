@@ -1,4 +1,4 @@
-//! How a pair of digits is looked at: from a sample to two numbers that a unit multiplies.
+//! Encoders: from a sample, which shows two digits, to two numbers that a unit multiplies.
 
 mod colour;
 mod isolated;
@@ -12,26 +12,30 @@ use crate::mnist::Digits;
 use crate::pairs::Pair;
 use nalm::Rng;
 
-/// A samples at some samples.
+/// What an encoder is given in a forward pass: pairs of digits, and how to make samples of them.
 pub(crate) struct Samples<'a> {
     /// Names run, epoch and step: all randomness follows from it.
     pub(crate) key: &'a str,
+    /// Whether the networks are trained, with dropout, or evaluated.
     pub(crate) training: bool,
+    /// The images that pairs are made of.
     pub(crate) from: &'a Digits,
+    /// Which images each sample is made of.
     pub(crate) pairs: &'a [Pair],
+    /// Threads to use; results do not depend on them.
     pub(crate) threads: usize,
 }
 
-/// A network over one flat parameter vector that sees two digits in a sample.
+/// A network over one flat parameter vector that reads two digits in a sample.
 pub(crate) trait Encoder: Send + std::fmt::Debug {
     fn param_len(&self) -> usize;
 
     fn init(&self, p: &mut [f32], rng: &mut Rng);
 
-    /// Writes what is seen: the first digits of all samples, then the second ones.
+    /// Writes the numbers read: the first digits of all samples, then the second ones.
     fn forward(&mut self, p: &[f32], samples: &Samples<'_>, z: &mut Vec<f32>);
 
-    /// Overwrites the gradient, given that of what was seen in the last forward pass.
+    /// Overwrites the gradient, given that of the numbers written in the last forward pass.
     fn backward(&mut self, p: &[f32], dz: &[f32], gradient: &mut [f32], threads: usize);
 
     /// The parameters by name.

@@ -1,13 +1,14 @@
 //! Dropout: numbers are set to zero at random, and the others scaled up.
 
 use super::pool::NONE;
-use crate::vector::{Kernel, Scalar, Set, run};
+use crate::vector::{Kernel, Scalar, run};
+use nalm::InstructionSet;
 use nalm::rng::Fast;
 
 /// Drops pooled cells; no gradient reaches those.
 pub(crate) fn cells<R: Scalar>(
     drop: f64,
-    set: Set,
+    set: InstructionSet,
     dice: &mut Fast,
     words: &mut Vec<u32>,
     y: &mut [R],
@@ -21,7 +22,7 @@ pub(crate) fn cells<R: Scalar>(
 }
 
 /// Drops numbers behind ReLU, where a zero tells the backward pass everything.
-pub(crate) fn numbers<R: Scalar>(drop: f64, set: Set, dice: &mut Fast, words: &mut Vec<u32>, y: &mut [R]) {
+pub(crate) fn numbers<R: Scalar>(drop: f64, set: InstructionSet, dice: &mut Fast, words: &mut Vec<u32>, y: &mut [R]) {
     cells(drop, set, dice, words, y, &mut []);
 }
 

@@ -1,14 +1,14 @@
 //! Bias, ReLU and 2x2 max-pooling in one pass, which keeps the pooled value and one byte: which of the four won.
 
-use crate::vector::{Kernel, LANES, Scalar, Set, run};
-use nalm::Lane;
+use crate::vector::{Kernel, LANES, Scalar, run};
+use nalm::{InstructionSet, Lane};
 
 /// No gradient reaches this cell: ReLU or dropout took it.
 pub(crate) const NONE: u8 = 4;
 
 /// Pools two rows of `[column][lane]` into one row of `[column][channel]`. An odd last column is left out.
 pub(crate) fn pool_rows<R: Scalar>(
-    set: Set,
+    set: InstructionSet,
     rows: [&[Lane<R>]; 2],
     lanes: usize,
     channels: usize,

@@ -2,7 +2,8 @@
 //!
 //! Coordinates -1 and 1 are the outer edges of the first and last pixel, and beyond them everything is 0.
 
-use crate::vector::{Kernel, Scalar, Set, run};
+use crate::vector::{Kernel, Scalar, run};
+use nalm::InstructionSet;
 
 /// Channels of an image that is sampled.
 pub(crate) const CHANNELS: usize = 2;
@@ -40,12 +41,12 @@ impl<R: Scalar> Place<R> {
 }
 
 /// Samples one image `[row][column][channel]` at coordinates `[x, y][pixel]`.
-pub(crate) fn forward<R: Scalar>(set: Set, side: usize, x: &[R], coordinates: &[R], y: &mut [R]) {
+pub(crate) fn forward<R: Scalar>(set: InstructionSet, side: usize, x: &[R], coordinates: &[R], y: &mut [R]) {
     run(set, Forward { side, x, coordinates, y });
 }
 
 /// Overwrites coordinates with their gradient.
-pub(crate) fn backward<R: Scalar>(set: Set, side: usize, x: &[R], dy: &[R], coordinates: &mut [R]) {
+pub(crate) fn backward<R: Scalar>(set: InstructionSet, side: usize, x: &[R], dy: &[R], coordinates: &mut [R]) {
     run(set, Backward { side, x, dy, coordinates });
 }
 
@@ -128,34 +129,34 @@ mod tests {
         let across = (0..side * side).map(|p| at(p % side));
         let coordinates: Vec<f64> = across.chain((0..side * side).map(|p| at(p / side))).collect();
         let mut y = vec![0.0; x.len()];
-        forward(Set::best(), side, &x, &coordinates, &mut y);
+        forward(InstructionSet::best(), side, &x, &coordinates, &mut y);
         assert!((y[0] - 0.25).abs() < 1e-12, "a corner is half outside twice: {}", y[0]);
         assert!((y[2 * 20] - 0.5).abs() < 1e-12, "an edge once: {}", y[40]);
         assert!((y[2 * (20 * side + 20)] - 1.0).abs() < 1e-12);
     }
 
     #[test]
-    fn far_away_is_nothing_and_without_slope() {
+    fn far_away_is_nothing_and_has_no_gradient() {
         let (side, x) = (5, image(5));
         let coordinates = [9.0, -1e30, f64::INFINITY, 0.0, 0.0, 0.0];
         let (mut y, mut gradient) = (vec![7.0; 6], coordinates.to_vec());
-        forward(Set::best(), side, &x, &coordinates, &mut y);
-        backward(Set::best(), side, &x, &[1.0; 6], &mut gradient);
+        forward(InstructionSet::best(), side, &x, &coordinates, &mut y);
+        backward(InstructionSet::best(), side, &x, &[1.0; 6], &mut gradient);
         assert_eq!((y, &gradient[..3]), (vec![0.0; 6], &[0.0; 3][..]));
     }
 
     #[test]
-    fn slopes_are_those_of_differences() {
+    fn gradients_are_those_of_differences() {
         let (side, x) = (6, image(6));
         let coordinates: Vec<f64> = (0..40).map(|k| 1.3 * (k as f64 * 0.77).cos()).collect();
         let weights: Vec<f64> = (0..40).map(|k| (k as f64).cos()).collect();
         let value = |c: &[f64]| {
             let mut y = vec![0.0; 40];
-            forward(Set::best(), side, &x, c, &mut y);
+            forward(InstructionSet::best(), side, &x, c, &mut y);
             y.iter().zip(&weights).map(|(y, w)| y * w).sum::<f64>()
         };
         let mut gradients = coordinates.clone();
-        backward(Set::best(), side, &x, &weights, &mut gradients);
+        backward(InstructionSet::best(), side, &x, &weights, &mut gradients);
         for k in 0..40 {
             let at = |h: f64| {
                 let mut c = coordinates.clone();

@@ -84,13 +84,13 @@ impl Net {
                 Layer::Dense { inputs, outputs, activation, drop } => {
                     let y = &kept[k][own(&kept[k], outputs)];
                     let scale = R::of(1.0 / (1.0 - drop));
-                    let own_slopes = &mut block.gradients[k][..count * outputs];
-                    for ((d, &y), &dy) in own_slopes.iter_mut().zip(y).zip(&*gradient) {
+                    let own_gradients = &mut block.gradients[k][..count * outputs];
+                    for ((d, &y), &dy) in own_gradients.iter_mut().zip(y).zip(&*gradient) {
                         *d = dy * activation.gradient(y) * if drop > 0.0 { scale } else { R::ONE };
                     }
                     if wanted(k) {
                         let (from, to) = (Shape::new(count, outputs), Shape::new(count, inputs));
-                        product(below, to, own_slopes, from, &p[..outputs * inputs], Shape::new(outputs, inputs));
+                        product(below, to, own_gradients, from, &p[..outputs * inputs], Shape::new(outputs, inputs));
                     }
                 }
                 Layer::AveragePool { width, channels, .. } => {

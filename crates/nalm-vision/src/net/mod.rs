@@ -11,7 +11,8 @@ pub use workspace::Workspace;
 
 use crate::layer::conv::Geometry;
 use crate::layer::dense::Activation;
-use crate::vector::{Scalar, Set};
+use crate::vector::Scalar;
+use nalm::InstructionSet;
 
 /// Samples in a block.
 pub(crate) const BLOCK: usize = 32;
@@ -154,12 +155,12 @@ pub enum Mode<'a> {
 pub struct Net {
     layers: Vec<Layer>,
     starts: Vec<usize>,
-    set: Set,
+    set: InstructionSet,
 }
 
 impl Net {
     /// A stack whose neighbouring lengths fit.
-    pub fn new(layers: Vec<Layer>, set: Set) -> Result<Self, nalm::Error> {
+    pub fn new(layers: Vec<Layer>, set: InstructionSet) -> Result<Self, nalm::Error> {
         nalm::Error::check(!layers.is_empty(), "number of layers", 0.0, "at least 1")?;
         layers.iter().try_for_each(Layer::check)?;
         for pair in layers.windows(2) {

@@ -6,8 +6,12 @@
 //! accumulators in every reduction, and therefore gives the same bits.
 
 pub mod each;
+mod instruction_set;
 pub mod linear;
 pub(crate) mod math;
+
+pub use instruction_set::{InstructionKind, InstructionSet};
+pub(crate) use instruction_set::{Kernel, run};
 
 use crate::Real;
 use std::ops::{Add, AddAssign, Div, Index, IndexMut, Mul, Neg, Sub};
@@ -194,105 +198,6 @@ pub fn flat_mut<R: Real>(lanes: &mut [Lane<R>]) -> &mut [R] {
     }
 }
 
-/// The instruction set that hot loops run with. Results do not depend on it.
-///
-/// A value can only be had from [`InstructionSet::PORTABLE`], [`InstructionSet::available`] or [`InstructionSet::best`], so that none can name
-/// instructions which the processor lacks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct InstructionSet(Set);
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Set {
-    Portable,
-    #[cfg(target_arch = "x86_64")]
-    Avx2,
-    #[cfg(target_arch = "x86_64")]
-    Avx512,
-}
-
-impl InstructionSet {
-    /// What every machine of the target architecture has: SSE2 on x86-64, NEON on aarch64.
-    pub const PORTABLE: InstructionSet = InstructionSet(Set::Portable);
-
-    /// The paths that this machine can execute, slowest first.
-    pub fn available() -> Vec<InstructionSet> {
-        #[allow(unused_mut)]
-        let mut paths = vec![InstructionSet::PORTABLE];
-        #[cfg(target_arch = "x86_64")]
-        {
-            use std::is_x86_feature_detected as has;
-            if has!("avx2") && has!("bmi1") && has!("bmi2") && has!("lzcnt") && has!("popcnt") {
-                paths.push(InstructionSet(Set::Avx2));
-                if has!("avx512f") && has!("avx512vl") && has!("avx512bw") && has!("avx512dq") {
-                    paths.push(InstructionSet(Set::Avx512));
-                }
-            }
-        }
-        paths
-    }
-
-    /// The fastest instructions of this machine.
-    pub fn best() -> InstructionSet {
-        *InstructionSet::available().last().expect("the portable instructions is always there")
-    }
-
-    /// The name, as benchmarks print it.
-    pub fn name(self) -> &'static str {
-        match self.0 {
-            Set::Portable if cfg!(target_arch = "x86_64") => "sse2",
-            Set::Portable if cfg!(target_arch = "aarch64") => "neon",
-            Set::Portable => "portable",
-            #[cfg(target_arch = "x86_64")]
-            Set::Avx2 => "avx2",
-            #[cfg(target_arch = "x86_64")]
-            Set::Avx512 => "avx512",
-        }
-    }
-}
-
-/// Work that is worth compiling for every [`InstructionSet`]. `run` must be `#[inline(always)]`, or it keeps the portable code.
-pub(crate) trait Kernel {
-    type Output;
-    fn run(self) -> Self::Output;
-}
-
-/// Executes a kernel with these instructions.
-#[inline(always)]
-pub(crate) fn run<K: Kernel>(instructions: InstructionSet, kernel: K) -> K::Output {
-    match instructions.0 {
-        Set::Portable => portable(kernel),
-        // SAFETY: only `InstructionSet::available` makes these values, after asking the processor for exactly these features.
-        #[cfg(target_arch = "x86_64")]
-        #[allow(unsafe_code)]
-        Set::Avx2 => unsafe { avx2(kernel) },
-        // SAFETY: as above.
-        #[cfg(target_arch = "x86_64")]
-        #[allow(unsafe_code)]
-        Set::Avx512 => unsafe { avx512(kernel) },
-    }
-}
-
-// `inline(never)` on these three also makes the compiler share them: a crate that uses a module of ours links to the
-// code in this crate instead of compiling all paths again.
-#[inline(never)]
-fn portable<K: Kernel>(kernel: K) -> K::Output {
-    kernel.run()
-}
-
-#[cfg(target_arch = "x86_64")]
-#[inline(never)]
-#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn avx2<K: Kernel>(kernel: K) -> K::Output {
-    kernel.run()
-}
-
-#[cfg(target_arch = "x86_64")]
-#[inline(never)]
-#[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn avx512<K: Kernel>(kernel: K) -> K::Output {
-    kernel.run()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -313,11 +218,5 @@ mod tests {
         let mut fewer = [1.0f32; 5];
         add_sums(&[Lane::splat(1.0); 16], &mut fewer);
         assert_eq!(fewer, [17.0; 5]);
-    }
-
-    #[test]
-    fn the_best_path_is_available() {
-        assert!(InstructionSet::available().contains(&InstructionSet::best()));
-        assert_eq!(InstructionSet::available()[0], InstructionSet::PORTABLE);
     }
 }

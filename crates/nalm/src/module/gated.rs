@@ -2,7 +2,8 @@
 //!
 //! y = g NAU(x) + (1 - g) NMU(x),  g = sigmoid(G x)
 
-use super::{Dispatch, Module, Nau, Nmu, Options, Pass, START, Shape, Snmu, Spec, snmu, xavier};
+use super::start::{START, xavier};
+use super::{Dispatch, Module, Nau, Nmu, Options, Pass, Shape, Snmu, Spec, snmu};
 use crate::batch::BatchLayout;
 use crate::lane::{each, linear};
 use crate::recipe::Recipe;

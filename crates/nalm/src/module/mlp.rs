@@ -2,7 +2,8 @@
 //!
 //! y = W2 max(W1 x + b1, 0) + b2
 
-use super::{Dispatch, Module, Options, Pass, Shape, Spec, xavier};
+use super::start::xavier;
+use super::{Dispatch, Module, Options, Pass, Shape, Spec};
 use crate::batch::BatchLayout;
 use crate::lane::{add_sums, each, linear};
 use crate::rng::Rng;

@@ -6,7 +6,8 @@
 //! The same code with all three pre-activations multiplied by ln of the golden ratio is the G-NALU.
 
 use super::nac_mul::EPSILON;
-use super::{Dispatch, Module, Options, Pass, Shape, Spec, nac, xavier};
+use super::start::xavier;
+use super::{Dispatch, Module, Options, Pass, Shape, Spec, nac};
 use crate::batch::BatchLayout;
 use crate::lane::{self, LANES, each, linear};
 use crate::penalty;

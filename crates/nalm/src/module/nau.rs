@@ -2,7 +2,8 @@
 //!
 //! y_o = sum_i w_oi x_i
 
-use super::{Dispatch, Module, Options, Pass, Shape, Spec, leading, xavier};
+use super::start::{leading, xavier};
+use super::{Dispatch, Module, Options, Pass, Shape, Spec};
 use crate::batch::BatchLayout;
 use crate::lane::linear;
 use crate::penalty;

@@ -3,7 +3,8 @@
 //!
 //! y_o = prod_i (x_i w_oi + 1 - w_oi), with every weight in [0, 1].
 
-use super::{Dispatch, Module, Options, Pass, START, Shape, Spec, start_box};
+use super::start::{START, start_box};
+use super::{Dispatch, Module, Options, Pass, Shape, Spec};
 use crate::batch::BatchLayout;
 use crate::lane::add_sums;
 use crate::penalty;

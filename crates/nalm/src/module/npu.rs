@@ -5,7 +5,8 @@
 //!
 //! Without the imaginary weights it is the RealNPU.
 
-use super::{Dispatch, Module, Options, Pass, Shape, Spec, xavier};
+use super::start::{leading, xavier};
+use super::{Dispatch, Module, Options, Pass, Shape, Spec};
 use crate::batch::BatchLayout;
 use crate::lane::{self, LANES, each, linear};
 use crate::penalty::{self, Penalty, Schedule};
@@ -220,7 +221,7 @@ impl<R: Real> Module<R> for Npu {
         if operation.is_sum() || self.shape.inputs < 2 {
             return None;
         }
-        let mut p = super::leading(self.shape, operation, R::ZERO);
+        let mut p = leading(self.shape, operation, R::ZERO);
         p.resize(self.gates(), R::ZERO);
         p.extend((0..self.shape.inputs).map(|i| if i < 2 { R::ONE } else { R::ZERO }));
         Some(p)

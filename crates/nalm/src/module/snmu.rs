@@ -6,7 +6,8 @@
 //! Per factor this is the NMU at the weight n w / (1 + (n - 1) w): the noise moves every weight at random but leaves 0
 //! and 1 where they are. Noise and denominator are taken from the lists in [`crate::noise`] and [`crate::denoiser`].
 
-use super::{Dispatch, Module, Options, Pass, START, Shape, Spec, nmu, start_box};
+use super::start::{START, start_box};
+use super::{Dispatch, Module, Options, Pass, Shape, Spec, nmu};
 use crate::batch::BatchLayout;
 use crate::lane::{add_sums, each};
 use crate::noise::softplus;

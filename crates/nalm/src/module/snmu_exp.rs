@@ -2,7 +2,8 @@
 //!
 //! y_o = prod_i (n_i x_i w_oi + 1 - w_oi) / prod_i n_i^w_oi in training, the NMU in evaluation
 
-use super::{Options, START, Snmu, Spec, snmu};
+use super::start::START;
+use super::{Options, Snmu, Spec, snmu};
 use crate::{Denoiser, Real};
 
 pub(super) fn spec<R: Real>() -> Spec<R> {

@@ -9,7 +9,7 @@ use crate::module::Pass;
 use crate::network::Workspace;
 use crate::task::{Samples, Task};
 use crate::train::{MOST_ROWS, Observer, Run};
-use crate::{Config, Error, Lane, Network, Real};
+use crate::{Compiled, Config, Error, Lane, Network, Real};
 use std::ops::ControlFlow;
 
 /// Rows of the held-out set that decides between attempts.
@@ -28,7 +28,7 @@ const STALLED: (f64, u64) = (1e-6, 50);
 ///
 /// Of a task with data of its own ([`crate::TableTask`]), the held-out data are its validation rows, and a fit is given training rows;
 /// where there are fewer than are asked for, they come again.
-pub fn follow<R: Real>(
+pub fn follow<R: Compiled>(
     network: &Network<R>,
     task: &dyn Task<R>,
     seed: u64,
@@ -39,7 +39,7 @@ pub fn follow<R: Real>(
     R::follow(network, task, seed, config, schedule, observer)
 }
 
-/// [`follow`], called through [`Real`] for the same reason as [`crate::module::every`].
+/// [`follow`], called through [`Compiled`] for the same reason as [`crate::module::every`].
 pub(crate) fn run<R: Real>(
     network: &Network<R>,
     task: &dyn Task<R>,

@@ -2,16 +2,22 @@
 
 use super::{Geometry, Live};
 use crate::layer::dense::{Shape, product};
-use crate::vector::{Kernel, LANES, Scalar, Set, accumulate, add_runs, madd, run, spread_run};
-use nalm::Lane;
+use crate::vector::{Kernel, LANES, Scalar, accumulate, add_runs, madd, run, spread_run};
+use nalm::{InstructionSet, Lane};
 
 /// Adds the gradient of weights and biases of one image, from the live positions.
-pub(crate) fn backward<R: Scalar>(g: &Geometry, set: Set, x: &[R], live: &Live<R>, dp: &mut [R]) {
+pub(crate) fn backward<R: Scalar>(g: &Geometry, set: InstructionSet, x: &[R], live: &Live<R>, dp: &mut [R]) {
     run(set, Weights { g: *g, x, live, dp });
 }
 
 /// Overwrites the gradient of one image, where it is wanted.
-pub(crate) fn backward_input<R: Scalar>(g: &Geometry, set: Set, p: &[R], live: &Live<R>, dx: Option<&mut [R]>) {
+pub(crate) fn backward_input<R: Scalar>(
+    g: &Geometry,
+    set: InstructionSet,
+    p: &[R],
+    live: &Live<R>,
+    dx: Option<&mut [R]>,
+) {
     if let Some(dx) = dx {
         run(set, Input { g: *g, p, live, dx });
     }
@@ -72,7 +78,7 @@ pub(crate) fn is_short(g: &Geometry) -> bool {
 
 /// Adds the gradient of weights and biases of one image whose kernel rows fit into a lane, from the live positions. Every kernel row is
 /// loaded as a whole lane, of which what lies behind the row is dropped at the end; `x` must go on for a lane after the image.
-pub(crate) fn backward_short<R: Scalar>(g: &Geometry, set: Set, x: &[R], live: &Live<R>, dp: &mut [R]) {
+pub(crate) fn backward_short<R: Scalar>(g: &Geometry, set: InstructionSet, x: &[R], live: &Live<R>, dp: &mut [R]) {
     match g.kernel {
         2 => run(set, Short::<_, 2> { g: *g, x, live, dp }),
         3 => run(set, Short::<_, 3> { g: *g, x, live, dp }),
@@ -121,7 +127,7 @@ impl<R: Scalar, const ROWS: usize> Kernel for Short<'_, R, ROWS> {
 
 /// Adds the gradient of weights and biases of one image with few input channels, from the whole output gradient `[row][column][channel]`. Runs of
 /// the sparse way would be too short here; this one goes along the output channels.
-pub(crate) fn backward_narrow<R: Scalar>(g: &Geometry, set: Set, x: &[R], dy: &[R], dp: &mut [R]) {
+pub(crate) fn backward_narrow<R: Scalar>(g: &Geometry, set: InstructionSet, x: &[R], dy: &[R], dp: &mut [R]) {
     run(set, Narrow { g: *g, x, dy, dp });
 }
 

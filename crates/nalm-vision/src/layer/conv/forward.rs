@@ -2,31 +2,31 @@
 
 use super::Geometry;
 use crate::layer::pool;
-use crate::vector::{Kernel, LANES, Scalar, Set, accumulate, run};
-use nalm::Lane;
+use crate::vector::{Kernel, LANES, Scalar, accumulate, run, tile_lanes};
+use nalm::{InstructionSet, Lane};
 
 /// Weights in the order in which the forward pass reads them: `[block of lanes][kernel row, column, input][lane]`, padded with zeros.
 #[derive(Clone, Debug)]
 pub struct Packed<R> {
     weights: Vec<Lane<R>>,
     bias: Vec<Lane<R>>,
-    set: Set,
+    set: InstructionSet,
 }
 
 impl<R: Scalar> Packed<R> {
     /// Room for the weights of a convolution.
-    pub fn new(g: &Geometry, set: Set) -> Self {
+    pub fn new(g: &Geometry, set: InstructionSet) -> Self {
         Self { weights: vec![Lane::ZERO; g.lanes() * g.patch()], bias: vec![Lane::ZERO; g.lanes()], set }
     }
 
     /// The instructions that it was made for.
-    pub(crate) fn set(&self) -> Set {
+    pub(crate) fn set(&self) -> InstructionSet {
         self.set
     }
 
     /// Takes parameters `[output][kernel row][kernel column][input]`, then biases.
     pub fn pack(&mut self, g: &Geometry, p: &[R]) {
-        let (patch, most) = (g.patch(), self.set.tile_lanes());
+        let (patch, most) = (g.patch(), tile_lanes(self.set));
         let (weights, bias) = p.split_at(g.outputs * patch);
         let mut at = 0;
         let mut lane = 0;

@@ -2,7 +2,8 @@
 
 use super::Geometry;
 use crate::layer::pool::NONE;
-use crate::vector::{Kernel, Scalar, Set, run};
+use crate::vector::{Kernel, Scalar, run};
+use nalm::InstructionSet;
 
 /// Positions of an output image that carry gradient, channel by channel.
 #[derive(Clone, Debug, Default)]
@@ -26,12 +27,12 @@ impl<R: Scalar> Live<R> {
     }
 
     /// Collects the gradients of pooled cells, each at the position that won.
-    pub(crate) fn of_pooled(&mut self, g: &Geometry, set: Set, dy: &[R], which: &[u8], scale: R) {
+    pub(crate) fn of_pooled(&mut self, g: &Geometry, set: InstructionSet, dy: &[R], which: &[u8], scale: R) {
         run(set, Pooled { live: self, g: *g, dy, which, scale });
     }
 
     /// Collects the gradients of positions that ReLU let through.
-    pub(crate) fn of_relu(&mut self, g: &Geometry, set: Set, dy: &[R], y: &[R]) {
+    pub(crate) fn of_relu(&mut self, g: &Geometry, set: InstructionSet, dy: &[R], y: &[R]) {
         run(set, Relu { live: self, g: *g, dy, y });
     }
 

@@ -1,0 +1,122 @@
+//! Instruction sets: which there are, and how one and the same source is compiled for each.
+
+/// The instruction set that hot loops run with. Results of this crate do not depend on it.
+///
+/// A value can only be had from [`InstructionSet::PORTABLE`], [`InstructionSet::available`] or [`InstructionSet::best`], so that none can name
+/// instructions which the processor lacks. Code that is compiled for the features of [`InstructionSet::kind`] may therefore be
+/// called wherever such a value is at hand, in other crates, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct InstructionSet(InstructionKind);
+
+/// What an [`InstructionSet`] is, to choose code by. Unlike the set itself it proves nothing about the processor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum InstructionKind {
+    /// What every machine of the target architecture has: SSE2 on x86-64, NEON on aarch64.
+    Portable,
+    /// The x86-64 features `avx2`, `fma`, `bmi1`, `bmi2`, `lzcnt` and `popcnt`.
+    Avx2,
+    /// Those of [`InstructionKind::Avx2`], and `avx512f`, `avx512vl`, `avx512bw` and `avx512dq`.
+    Avx512,
+}
+
+impl InstructionSet {
+    /// What every machine of the target architecture has: SSE2 on x86-64, NEON on aarch64.
+    pub const PORTABLE: InstructionSet = InstructionSet(InstructionKind::Portable);
+
+    /// The sets that this machine can execute, slowest first.
+    ///
+    /// `fma` is asked for although this crate never fuses: code elsewhere that is chosen by [`InstructionSet::kind`] may. A processor with
+    /// AVX2 and without it gets the portable code.
+    pub fn available() -> Vec<InstructionSet> {
+        #[allow(unused_mut)]
+        let mut sets = vec![InstructionSet::PORTABLE];
+        #[cfg(target_arch = "x86_64")]
+        {
+            use std::is_x86_feature_detected as has;
+            if has!("avx2") && has!("fma") && has!("bmi1") && has!("bmi2") && has!("lzcnt") && has!("popcnt") {
+                sets.push(InstructionSet(InstructionKind::Avx2));
+                if has!("avx512f") && has!("avx512vl") && has!("avx512bw") && has!("avx512dq") {
+                    sets.push(InstructionSet(InstructionKind::Avx512));
+                }
+            }
+        }
+        sets
+    }
+
+    /// The fastest instructions of this machine.
+    pub fn best() -> InstructionSet {
+        *InstructionSet::available().last().expect("the portable instructions are always there")
+    }
+
+    /// What to choose code by.
+    #[inline(always)]
+    pub fn kind(self) -> InstructionKind {
+        self.0
+    }
+
+    /// The name, as benchmarks print it.
+    pub fn name(self) -> &'static str {
+        match self.0 {
+            InstructionKind::Portable if cfg!(target_arch = "x86_64") => "sse2",
+            InstructionKind::Portable if cfg!(target_arch = "aarch64") => "neon",
+            InstructionKind::Portable => "portable",
+            InstructionKind::Avx2 => "avx2",
+            InstructionKind::Avx512 => "avx512",
+        }
+    }
+}
+
+/// Work that is worth compiling for every [`InstructionSet`]. `run` must be `#[inline(always)]`, or it keeps the portable code.
+pub(crate) trait Kernel {
+    type Output;
+    fn run(self) -> Self::Output;
+}
+
+/// Executes a kernel with these instructions.
+#[inline(always)]
+pub(crate) fn run<K: Kernel>(instructions: InstructionSet, kernel: K) -> K::Output {
+    match instructions.0 {
+        // SAFETY: only `InstructionSet::available` makes these values, after asking the processor for these features.
+        #[cfg(target_arch = "x86_64")]
+        #[allow(unsafe_code)]
+        InstructionKind::Avx2 => unsafe { avx2(kernel) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        #[allow(unsafe_code)]
+        InstructionKind::Avx512 => unsafe { avx512(kernel) },
+        _ => portable(kernel),
+    }
+}
+
+// `inline(never)` on these three also makes the compiler share them: a crate that uses a module of ours links to the
+// code in this crate instead of compiling all of them again.
+#[inline(never)]
+fn portable<K: Kernel>(kernel: K) -> K::Output {
+    kernel.run()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline(never)]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+fn avx2<K: Kernel>(kernel: K) -> K::Output {
+    kernel.run()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,avx2,bmi1,bmi2,lzcnt,popcnt")]
+fn avx512<K: Kernel>(kernel: K) -> K::Output {
+    kernel.run()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_best_set_is_available() {
+        assert!(InstructionSet::available().contains(&InstructionSet::best()));
+        assert_eq!(InstructionSet::available()[0], InstructionSet::PORTABLE);
+    }
+}

@@ -1,0 +1,98 @@
+//! The trait that all units implement.
+
+use super::{Dispatch, Pass, Shape};
+use crate::batch::BatchLayout;
+use crate::recipe::Recipe;
+use crate::rng::Rng;
+use crate::{Lane, Operation, Real};
+use std::fmt::Debug;
+
+/// A unit of arithmetic.
+///
+/// Tensors are feature-major lanes (see [`BatchLayout`]). `forward` and `backward` should be `#[inline(always)]`, which lets
+/// [`Dispatch`] compile them for every instruction set; they are not behind the pointer, which would compile them once
+/// more for nobody.
+pub trait Module<R: Real>: Debug + Send + Sync {
+    /// The name under which the module is listed.
+    fn name(&self) -> &'static str;
+
+    /// Inputs and outputs.
+    fn shape(&self) -> Shape;
+
+    /// Length of the flat parameter vector.
+    fn param_len(&self) -> usize;
+
+    /// Lanes of scratch memory that a forward pass leaves for its backward pass. The tape starts as zeros and stays
+    /// with the module, so it may also carry what the module remembers from one pass to the next.
+    fn tape_len(&self, _at: BatchLayout) -> usize {
+        0
+    }
+
+    /// Draws initial parameters.
+    fn init(&self, p: &mut [R], rng: &mut Rng);
+
+    /// Computes `y` from `x`.
+    fn forward(&self, p: &[R], x: &[Lane<R>], y: &mut [Lane<R>], tape: &mut [Lane<R>], at: BatchLayout, pass: Pass<'_>)
+    where
+        Self: Sized;
+
+    /// Given the gradient `dy` of a loss, adds the parameters' gradient to `dp` and writes the inputs' gradient to
+    /// `dx` where it is wanted. `x` and `tape` are those of the forward pass in training.
+    fn backward(
+        &self,
+        p: &[R],
+        x: &[Lane<R>],
+        dy: &[Lane<R>],
+        dx: Option<&mut [Lane<R>]>,
+        dp: &mut [R],
+        tape: &mut [Lane<R>],
+        at: BatchLayout,
+    ) where
+        Self: Sized;
+
+    /// The interval in which parameter `index` is kept.
+    #[inline(always)]
+    fn bounds(&self, _index: usize) -> (R, R) {
+        (R::of(f64::NEG_INFINITY), R::of(f64::INFINITY))
+    }
+
+    /// Moves every parameter into its interval, after each step of the optimiser.
+    #[inline(always)]
+    fn project(&self, p: &mut [R]) {
+        for (index, value) in p.iter_mut().enumerate() {
+            let (low, high) = self.bounds(index);
+            *value = value.at_least(low).at_most(high);
+        }
+    }
+
+    /// The module's own penalty on its parameters: returns `strength` times its value and adds `strength` times its
+    /// gradient to `dp`.
+    fn penalty(&self, _p: &[R], _strength: R, _dp: &mut [R]) -> R {
+        R::ZERO
+    }
+
+    /// The factors by which the last [`Pass::Train`] multiplied the inputs, where the module does that.
+    fn noise_on<'a>(&self, _tape: &'a [Lane<R>], _at: BatchLayout) -> Option<&'a [Lane<R>]> {
+        None
+    }
+
+    /// How far the weights are from reading as arithmetic.
+    fn sparsity_error(&self, _p: &[R]) -> R {
+        R::ZERO
+    }
+
+    /// How the module's authors train it.
+    fn recipe(&self) -> Recipe {
+        Recipe::default()
+    }
+
+    /// Parameters that compute `operation` of the first two inputs into every output, if the module can.
+    fn gold(&self, _operation: Operation) -> Option<Vec<R>> {
+        None
+    }
+
+    /// The same module over `f64`, for what needs more digits than training does.
+    fn as_f64(&self) -> Option<Box<dyn Dispatch<f64>>> {
+        None
+    }
+}
