@@ -1,6 +1,6 @@
 //! `nalm bench`: nanoseconds per training step, and the instructions they were made with.
 
-use crate::cli::Bench;
+use crate::arguments::Bench;
 use anyhow::Result;
 use nalm::module::{self, Dispatch, Options, Shape};
 use nalm::task::Task;

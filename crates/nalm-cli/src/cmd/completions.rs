@@ -1,6 +1,6 @@
 //! `nalm completions` and `nalm man`: generated from the definition of the command line.
 
-use crate::cli::{Cli, Completions};
+use crate::arguments::{Cli, Completions};
 use anyhow::Result;
 use clap::CommandFactory;
 use std::io::Write;

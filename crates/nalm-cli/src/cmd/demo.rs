@@ -1,6 +1,6 @@
 //! `nalm demo`: why reversible noise helps, in a second.
 
-use crate::cli::Demo;
+use crate::arguments::Demo;
 use anyhow::Result;
 use nalm::{Config, LoggedErrors, Network, Nmu, Observer, SingleModule, Snmu, train};
 use std::io::Write;

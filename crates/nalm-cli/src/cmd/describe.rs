@@ -1,32 +1,70 @@
-//! `nalm describe`: what a unit or a stack is made of.
+//! `nalm describe`: what a unit or a stack is made of, and what can be chosen of it or of a task.
 
-use crate::cli::Describe;
+use crate::arguments::Describe;
 use anyhow::Result;
-use nalm::module::{self, Options, Shape};
+use nalm::Setting;
+use nalm_lab::Registry;
+use nalm_lab::task::network::{self, Layer};
 use std::io::Write;
 
-pub(crate) fn run(arguments: &Describe) -> Result<()> {
-    let names: Vec<&str> = match arguments.model.strip_prefix("nau-") {
-        Some(top) => vec!["nau", top],
-        None => vec![&arguments.model],
-    };
-    let specs = names.iter().map(|name| module::find::<f32>(name)).collect::<Result<Vec<_>, _>>()?;
-    Shape::new(arguments.inputs, 2)?;
+pub(crate) fn run(registry: &Registry, arguments: &Describe) -> Result<()> {
+    let catalogue = &registry.catalogue;
     let mut out = std::io::stdout().lock();
-    let (mut inputs, mut total) = (arguments.inputs, 0);
+    if let Ok(task) = catalogue.task(&arguments.model) {
+        writeln!(out, "{}: {}", task.name(), task.summary())?;
+        return settings(&mut out, &task.settings());
+    }
+    let layers = layers(catalogue, &arguments.model);
+    let inputs = arguments.inputs.or(layers.first().and_then(|layer| layer.inputs)).unwrap_or(2);
+    let stack = network::stack(catalogue, &layers, inputs)?;
     writeln!(out, "x [{inputs}]")?;
-    for (k, spec) in specs.iter().enumerate() {
-        let outputs = if k + 1 == specs.len() { 1 } else { 2 };
-        let unit = (spec.build)(Shape::new(inputs, outputs)?, &Options::default())?;
-        total += unit.param_len();
+    for (layer, unit) in layers.iter().zip(stack.layers()) {
+        let (spec, shape) = (&catalogue.module(&layer.module)?.single, unit.shape());
+        let recurrent = layer.steps.map_or(String::new(), |steps| format!(", {steps} steps of a recurrence"));
         writeln!(out, " │")?;
-        writeln!(out, " ▼  {} {inputs}→{outputs}, {} parameters", spec.label, unit.param_len())?;
+        writeln!(out, " ▼  {} {}→{}, {} parameters{recurrent}", spec.label, shape.inputs, shape.outputs, unit.param_len())?;
         writeln!(out, " │  {}", spec.formula)?;
         writeln!(out, " │  {}; {}", spec.parameters, spec.allowed)?;
         writeln!(out, " │  {}", spec.citation)?;
-        inputs = outputs;
     }
     writeln!(out, " ▼")?;
-    writeln!(out, "y [{inputs}], {total} parameters in all")?;
+    writeln!(out, "y [{}], {} parameters in all", stack.shape().outputs, stack.param_len())?;
+    for layer in &layers {
+        let spec = &catalogue.module(&layer.module)?.single;
+        if !spec.options.is_empty() {
+            writeln!(out, "\nOptions of {}:", spec.name)?;
+            settings(&mut out, spec.options)?;
+        }
+    }
+    Ok(())
+}
+
+/// A module, a stack written with commas, or names joined as in nau-snmu. In a stack by names, every layer but the last has two outputs.
+pub(crate) fn layers(catalogue: &nalm_lab::task::Catalogue, text: &str) -> Vec<Layer> {
+    let written = |text: &str| serde_json::from_value::<Layer>(text.trim().into()).unwrap_or_default();
+    if text.contains(',') || text.contains("->") || catalogue.module(text).is_ok() {
+        return text.split(',').map(written).collect();
+    }
+    let mut names: Vec<String> = Vec::new();
+    let mut rest = text;
+    while let Some((name, more)) = rest.split_once('-').filter(|(name, _)| catalogue.module(name).is_ok()) {
+        names.push(name.into());
+        rest = more;
+        if catalogue.module(rest).is_ok() {
+            break;
+        }
+    }
+    names.push(rest.into());
+    let last = names.len() - 1;
+    let layer = |(k, module): (usize, String)| Layer { module, outputs: (k < last).then_some(2), ..Layer::default() };
+    names.into_iter().enumerate().map(layer).collect()
+}
+
+fn settings(out: &mut dyn Write, settings: &[Setting]) -> Result<()> {
+    let width = settings.iter().map(|setting| setting.name.len()).max().unwrap_or(0);
+    for Setting { name, kind, default, meaning, .. } in settings {
+        let default = if default.is_empty() { String::new() } else { format!(", {default} if not given") };
+        writeln!(out, "  {name:width$}  {meaning} ({}{default})", kind.name())?;
+    }
     Ok(())
 }

@@ -1,9 +1,10 @@
 //! `nalm gradcheck`: the worst relative error of every module's gradients.
 
-use crate::cli::Gradcheck;
+use crate::arguments::Gradcheck;
 use anyhow::{Result, ensure};
-use nalm::module::{self, Options, Shape, Spec};
+use nalm::module::{Options, Shape, Spec};
 use nalm::{Network, gradcheck};
+use nalm_lab::Registry;
 use serde::Serialize;
 use std::io::Write;
 
@@ -17,12 +18,13 @@ struct Row {
     worst_relative_error: f64,
 }
 
-pub(crate) fn run(arguments: &Gradcheck) -> Result<()> {
-    let specs = match &arguments.module {
-        Some(name) => vec![module::find::<f64>(name)?],
-        None => module::list::<f64>(),
+pub(crate) fn run(registry: &Registry, arguments: &Gradcheck) -> Result<()> {
+    let catalogue = &registry.catalogue;
+    let specs: Vec<&Spec<f64>> = match &arguments.module {
+        Some(name) => vec![&catalogue.module(name)?.double],
+        None => catalogue.modules().iter().map(|entry| &entry.double).collect(),
     };
-    let rows = specs.iter().map(check).collect::<Result<Vec<_>>>()?;
+    let rows = specs.into_iter().map(check).collect::<Result<Vec<_>>>()?;
     if arguments.json {
         super::print_json(&rows)?;
     } else {
@@ -38,9 +40,11 @@ pub(crate) fn run(arguments: &Gradcheck) -> Result<()> {
 }
 
 fn check(spec: &Spec<f64>) -> Result<Row> {
+    let has_hidden = spec.options.iter().any(|option| option.name == "hidden");
+    let options = if has_hidden { Options::new().with("hidden", 7usize) } else { Options::new() };
     let mut worst = 0.0f64;
     for (inputs, outputs) in SHAPES {
-        let unit = (spec.build)(Shape::new(inputs, outputs)?, &Options { hidden: 7, ..Options::default() })?;
+        let unit = (spec.build)(Shape::new(inputs, outputs)?, &options)?;
         let check = gradcheck::check_many(&Network::new(vec![unit])?, spec.smooth_at_zero, POINTS);
         let error = check.worst_relative_error;
         worst = if error > worst || error.is_nan() { error } else { worst };

@@ -1,14 +1,20 @@
 //! `nalm stats`: intervals for anybody's table of runs.
 
-use crate::cli::Stats;
-use crate::stats::paired::{self, Judged};
-use crate::stats::{Estimate, beta, gamma, wilson};
+use crate::arguments::Stats;
+use nalm_lab::Registry;
+use nalm_lab::stats::paired::{self, Judged};
+use nalm_lab::stats::{Estimate, beta, gamma, wilson};
+use nalm_lab::summary::show;
 use anyhow::{Context, Result, bail, ensure};
+use nalm::table::Records;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::Path;
+
+/// Columns of an exported table that say what came of a run, besides the metrics.
+const MEASURED: [&str; 4] = ["last_row_solved", "stays_solved", "attempts", "best_step"];
 
 /// One run of the table.
 #[derive(Debug)]
@@ -43,8 +49,8 @@ struct Summary {
     sparsity_error: Sparsity,
 }
 
-pub(crate) fn run(arguments: &Stats) -> Result<()> {
-    let table = read(&arguments.file)?;
+pub(crate) fn run(registry: &Registry, arguments: &Stats) -> Result<()> {
+    let table = read(registry, &arguments.file)?;
     if let Some(pair) = &arguments.paired {
         return compare(&table, pair, arguments.json);
     }
@@ -55,53 +61,56 @@ pub(crate) fn run(arguments: &Stats) -> Result<()> {
     if arguments.csv { print_csv(&table, &summaries) } else { print_table(&summaries) }
 }
 
-fn read(path: &Path) -> Result<Table> {
+/// Reads a table of runs. Columns that tell runs apart are those that are neither measured nor the seed.
+fn read(registry: &Registry, path: &Path) -> Result<Table> {
     let name = path.display();
-    let mut reader = csv::Reader::from_path(path).with_context(|| format!("cannot read {name}"))?;
-    let headers = reader.headers().with_context(|| format!("cannot read the first line of {name}"))?.clone();
+    let file = std::fs::File::open(path).with_context(|| format!("cannot read {name}"))?;
+    let mut records = Records::new(file, &name.to_string())?;
+    let headers = records.headers().to_vec();
     let find = |column: &str| {
-        headers.iter().position(|h| h.trim() == column).with_context(|| {
+        headers.iter().position(|h| h == column).with_context(|| {
             format!("{name} has no column '{column}'; it needs seed, solved, solved_at and sparsity_error, and may have others")
         })
     };
     let own = [find("seed")?, find("solved")?, find("solved_at")?, find("sparsity_error")?];
-    let grouping: Vec<usize> = (0..headers.len()).filter(|k| !own.contains(k)).collect();
-    let mut runs = Vec::new();
-    for (k, record) in reader.records().enumerate() {
-        let line = k + 2;
-        let record = record.with_context(|| format!("{name}, line {line}"))?;
-        let cell = |column: usize| record.get(column).unwrap_or("").trim();
+    let measured = |column: &str| {
+        let known = registry.metrics.iter().any(|metric| metric.name == column);
+        known || column == "status" || column.ends_with("_simulated") || MEASURED.contains(&column)
+    };
+    let grouping: Vec<usize> = (0..headers.len()).filter(|k| !own.contains(k) && !measured(&headers[*k])).collect();
+    let (mut runs, mut unjudged) = (Vec::new(), 0);
+    let mut seen = BTreeSet::new();
+    while let Some(record) = records.next_record()? {
+        let (line, cell) = (record.line(), |column: usize| record.get(column).unwrap_or_default());
         let number = |column: usize| {
             parse_number(cell(column)).with_context(|| {
-                format!(
-                    "{name}, line {line}, column {}: '{}' is neither a finite number from 0 on nor NA",
-                    &headers[column],
-                    cell(column)
-                )
+                let (head, text) = (&headers[column], cell(column));
+                format!("{name}, line {line}, column {head}: '{text}' is neither a finite number from 0 on nor NA")
             })
         };
         let solved = match cell(own[1]).to_ascii_lowercase().as_str() {
             "true" | "1" => true,
             "false" | "0" => false,
+            // Runs with images are not solved or unsolved by themselves.
+            "na" => {
+                unjudged += 1;
+                continue;
+            }
             other => bail!("{name}, line {line}, column solved: '{other}' is neither true nor false"),
         };
-        runs.push(Run {
-            group: grouping.iter().map(|&g| cell(g).to_string()).collect(),
-            seed: cell(own[0]).to_string(),
-            solved,
-            solved_at: number(own[2])?,
-            sparsity_error: number(own[3])?,
-        });
-    }
-    ensure!(!runs.is_empty(), "{name} has no runs below its first line");
-    let mut seen = BTreeSet::new();
-    for (k, run) in runs.iter().enumerate() {
-        if !seen.insert((&run.group, &run.seed)) {
-            let (line, seed, group) = (k + 2, &run.seed, run.group.join(" "));
+        let group: Vec<String> = grouping.iter().map(|&g| cell(g).to_string()).collect();
+        let seed = cell(own[0]).to_string();
+        if !seen.insert((group.clone(), seed.clone())) {
+            let group = group.join(" ");
             bail!("{name}, line {line}: a second run of {group} with seed {seed}; a column must tell them apart");
         }
+        runs.push(Run { group, seed, solved, solved_at: number(own[2])?, sparsity_error: number(own[3])? });
     }
-    Ok(Table { columns: grouping.iter().map(|&g| headers[g].trim().to_string()).collect(), runs })
+    if unjudged > 0 {
+        say!("{unjudged} runs that are neither solved nor unsolved are left out");
+    }
+    ensure!(!runs.is_empty(), "{name} has no runs below its first line");
+    Ok(Table { columns: grouping.iter().map(|&g| headers[g].clone()).collect(), runs })
 }
 
 /// A finite number, nothing for NA, or an error.
@@ -151,19 +160,14 @@ fn print_table(summaries: &[Summary]) -> Result<()> {
         "group", "n", "success", "solved at", "sparsity error (corrected)"
     )?;
     for s in summaries {
-        let show = |e: &Estimate, f: &dyn Fn(f64) -> String| match (e.mean, e.lower, e.upper) {
-            (Some(mean), Some(low), Some(high)) => format!("{} [{}, {}]", f(mean), f(low), f(high)),
-            (Some(mean), ..) => f(mean),
-            _ => "–".into(),
-        };
         writeln!(
             out,
             "{:width$} {:>5}  {:<22} {:<30} {:<30}",
             name(s),
             s.n,
-            show(&s.success, &|v| format!("{v:.3}")),
-            show(&s.solved_at, &|v| format!("{v:.3e}")),
-            show(&s.sparsity_error.corrected, &|v| format!("{v:.2e}")),
+            show(s.success, |v| format!("{v:.3}")),
+            show(s.solved_at, |v| format!("{v:.3e}")),
+            show(s.sparsity_error.corrected, |v| format!("{v:.2e}")),
         )?;
     }
     Ok(())

@@ -1,29 +1,39 @@
 //! `nalm train`: one run.
 
-use crate::cli::Train;
-use crate::formula;
-use crate::row::Row;
-use crate::runspec::{Built, RunSpec, Settings, published_test_range};
-use crate::schedule;
+use crate::arguments::Train;
 use anyhow::{Context, Result};
-use nalm::{Observer, Outcome, Status};
+use nalm::second_order::follow;
+use nalm::{LoggedErrors, Observer, Outcome, Status, train};
+use nalm_lab::run::{Spec, schedule};
+use nalm_lab::summary::formula;
+use nalm_lab::task::{Built, Choices, numbers_row};
+use nalm_lab::{Error, Registry};
+use serde_json::Value;
+use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
 
-pub(crate) fn run(arguments: &Train) -> Result<()> {
-    let spec = spec(arguments)?;
+pub(crate) fn run(registry: &Registry, arguments: &Train) -> Result<()> {
+    let spec = spec(registry, arguments)?;
+    let task = registry.catalogue.task(spec.task())?;
+    let Some(Built { network, task, config, schedule }) = task.built(&registry.catalogue, &spec)? else {
+        anyhow::bail!("{} has runs of hours, which nalm run carries out and keeps; write an experiment file for it", spec.task());
+    };
     // Before training: whoever waited for five million steps should not lose them to a mistyped folder.
     let curve = arguments.curve.as_ref().map(|path| {
         std::fs::File::create(path).with_context(|| format!("cannot write the curve to {}", path.display()))
     });
     let curve = curve.transpose()?;
-    let mut live = Live { every: (spec.steps / 20).next_multiple_of(1_000).max(1_000), shown: !arguments.json };
-    let (Built { network, .. }, outcome) = spec.execute(&mut live)?;
+    let mut live = Live { every: (config.steps / 20).next_multiple_of(1_000).max(1_000), shown: !arguments.json };
+    let outcome = match &schedule {
+        None => train(&network, &*task, spec.seed(), &config, &mut live)?,
+        Some(written) => follow(&network, &*task, spec.seed(), &config, &written.read()?, &mut live)?,
+    };
     if let Some(file) = curve {
         write_curve(&outcome, file).context("cannot write the curve")?;
     }
     if arguments.json {
-        return super::print_json(&Row::new(&spec, &outcome, None));
+        return super::print_json(&numbers_row(&spec, &outcome));
     }
     let mut out = std::io::stdout().lock();
     let verdict = outcome.flat.unwrap_or(outcome.simulated);
@@ -35,7 +45,7 @@ pub(crate) fn run(arguments: &Train) -> Result<()> {
     if let Some(step) = verdict.solved_at {
         writeln!(out, "solved at        {step}")?;
     }
-    if spec.schedule.is_some() {
+    if schedule.is_some() {
         writeln!(out, "attempts         {}", outcome.reinitialisations + 1)?;
     }
     if let Status::Diverged { step } = outcome.status {
@@ -53,40 +63,33 @@ pub(crate) fn run(arguments: &Train) -> Result<()> {
     Ok(())
 }
 
-fn spec(arguments: &Train) -> Result<RunSpec> {
-    let task = nalm::task::find::<f32>(&arguments.task)?;
-    let range = arguments.range.to_string();
-    let test_range = match &arguments.test_range {
-        Some(range) => range.to_string(),
-        None => published_test_range(&range).context("--test-range is missing")?.to_string(),
-    };
+fn spec(registry: &Registry, arguments: &Train) -> Result<Spec> {
+    let catalogue = &registry.catalogue;
+    let task = catalogue.task(&arguments.task)?;
+    let mut values: BTreeMap<String, Value> = arguments.set.iter().cloned().collect();
+    let mut put = |name: &str, value: Option<Value>| values.extend(value.map(|value| (name.to_string(), value)));
+    put("operation", arguments.operation.map(|operation| operation.to_string().into()));
+    put("inputs", arguments.inputs.map(Into::into));
+    put("range", arguments.range.as_ref().map(|range| range.to_string().into()));
+    put("test_range", arguments.test_range.as_ref().map(|range| range.to_string().into()));
+    put("data", arguments.data.as_ref().map(|file| file.display().to_string().into()));
+    put("target", arguments.target.clone().map(Into::into));
+    put("steps", arguments.steps.map(Into::into));
+    put("stream", arguments.stream.map(|stream| stream.to_string().into()));
+    put("noise", arguments.noise.map(|noise| noise.to_string().into()));
+    put("denoiser", arguments.denoiser.map(|denoiser| denoiser.to_string().into()));
+    put("hidden", arguments.hidden.map(Into::into));
+    for (name, number) in [("learning_rate", arguments.learning_rate), ("gradient_noise", arguments.gradient_noise)] {
+        // JSON has no NaN, so it is refused here.
+        let wrong = || Error::Request(format!("{name} is {}; it must be a finite number", number.unwrap_or_default()));
+        anyhow::ensure!(number.is_none_or(f64::is_finite), wrong());
+        put(name, number.map(Into::into));
+    }
+    let layers = arguments.layers.as_deref().map(|text| super::describe::layers(catalogue, text));
+    let module = layers.is_none().then(|| arguments.module.clone().unwrap_or_else(|| "nmu".into()));
     let schedule = arguments.schedule.as_deref().map(schedule::Written::named).transpose()?;
-    let steps = if arguments.task == "arithmetic" { 5_000_000 } else { 50_000 };
-    let mut spec = RunSpec {
-        task: task.name.into(),
-        operation: arguments.operation.to_string(),
-        inputs: arguments.inputs.unwrap_or(task.inputs),
-        range,
-        test_range,
-        module: arguments.module.clone(),
-        options: Settings {
-            noise: arguments.noise.map(|noise| noise.to_string()),
-            denoiser: arguments.denoiser.map(|denoiser| denoiser.to_string()),
-            hidden: arguments.hidden,
-            gradient_noise: arguments.gradient_noise,
-            learning_rate: arguments.learning_rate,
-            ..Settings::default()
-        },
-        seed: arguments.seed,
-        stream: arguments.stream.to_string(),
-        steps: arguments.steps.unwrap_or(steps),
-        curve: None,
-        schedule,
-        problem: None,
-        numerics: nalm::NUMERICS,
-    };
-    spec.fit_steps()?;
-    Ok(spec)
+    let choices = Choices { module, layers, schedule, values, seed: arguments.seed };
+    Ok(task.specify(catalogue, &choices)?)
 }
 
 /// Errors as they are logged, to the standard error.
@@ -96,7 +99,7 @@ struct Live {
 }
 
 impl Observer<f32> for Live {
-    fn logged(&mut self, row: &nalm::LoggedErrors, _: &[f32]) -> ControlFlow<()> {
+    fn logged(&mut self, row: &LoggedErrors, _: &[f32]) -> ControlFlow<()> {
         if self.shown && row.step.is_multiple_of(self.every) {
             // Twenty bars from 1e-14 to 1e6.
             let bars = (row.test.max(1e-14).log10() + 14.0).clamp(0.0, 20.0) as usize;

@@ -11,7 +11,7 @@ mod table;
 pub use catalogue::{Alias, Catalogue, ModuleEntry};
 #[cfg(feature = "images")]
 pub use images::Images;
-pub use numbers::{Built, Numbers, Problem, build};
+pub use numbers::{Built, Numbers, Problem, build, numbers_row};
 pub use ranges::{Ranges, published_test_range};
 pub use table::TableProblem;
 
@@ -91,6 +91,11 @@ pub trait Task: Send + Sync {
     /// Checks everything that shows without training; returns how many parameters the last layer has.
     fn check(&self, catalogue: &Catalogue, spec: &Spec) -> Result<usize>;
 
+    /// Network, data and settings of a run on numbers, for whoever wants to watch its training; nothing for other tasks.
+    fn built(&self, _catalogue: &Catalogue, _spec: &Spec) -> Result<Option<Built>> {
+        Ok(None)
+    }
+
     /// Seconds that the run takes on one core of the machine that this was written on, to about a factor of two.
     fn cost(&self, spec: &Spec) -> f64;
 
@@ -169,4 +174,12 @@ pub struct Tensors {
     pub tensors: Vec<(String, Vec<usize>, Vec<f32>)>,
     /// What they belong to.
     pub about: Option<String>,
+}
+
+/// The name of this machine's instruction set as image rows have it; nothing without image tasks.
+pub fn image_instructions() -> Option<&'static str> {
+    #[cfg(feature = "images")]
+    return Some(nalm_vision::vector::instructions_name(nalm::InstructionSet::best()));
+    #[cfg(not(feature = "images"))]
+    None
 }

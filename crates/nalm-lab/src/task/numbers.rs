@@ -230,6 +230,10 @@ impl Task for Numbers {
         Ok(network.layers().last().map_or(0, |layer| layer.param_len()))
     }
 
+    fn built(&self, catalogue: &Catalogue, spec: &Spec) -> Result<Option<Built>> {
+        self.build(catalogue, spec).map(Some)
+    }
+
     fn cost(&self, spec: &Spec) -> f64 {
         let inputs = spec.whole("inputs").unwrap_or(2) as f64;
         let hidden = spec.whole("hidden").or_else(|| alias(spec.module())?.value.parse().ok()).unwrap_or(1) as f64;
@@ -350,7 +354,11 @@ fn finish(spec: &Spec, network: &Network<f32>, outcome: &Outcome<f32>, curve: Op
 }
 
 /// The row of a run that was carried out, all parameters in it.
-pub(crate) fn row(spec: &Spec, outcome: &Outcome<f32>, curve: Option<Curve>) -> Row {
+pub fn numbers_row(spec: &Spec, outcome: &Outcome<f32>) -> Row {
+    row(spec, outcome, None)
+}
+
+fn row(spec: &Spec, outcome: &Outcome<f32>, curve: Option<Curve>) -> Row {
     let (status, reason) = match outcome.status {
         nalm::Status::Diverged { step } => (Status::Diverged, Some(format!("step {step}"))),
         nalm::Status::Completed | nalm::Status::Cancelled { .. } => (Status::Completed, None),

@@ -1,6 +1,8 @@
 //! What can be typed.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use nalm_lab::experiment::Overrides;
+use serde_json::Value;
 use std::path::PathBuf;
 
 /// Neural Arithmetic Logic Modules: units whose weights read as arithmetic, under one protocol.
@@ -15,7 +17,7 @@ pub(crate) struct Cli {
 pub(crate) enum Verb {
     /// NMU and sNMU side by side on U[-2,-1), in a second.
     Demo(Demo),
-    /// Modules, noises, denoisers, tasks, ranges, experiments or schedules.
+    /// Modules, noises, denoisers, tasks, ranges, experiments, schedules, metrics or figures.
     List(List),
     /// One run: errors as it goes, weights at the end.
     Train(Box<Train>),
@@ -33,7 +35,7 @@ pub(crate) enum Verb {
     Export(Export),
     /// Check, merge or compact a store.
     Store(Store),
-    /// A module or a stack of them: shapes, parameters, formulas.
+    /// A module, a stack or a task: shapes, parameters, formulas, settings.
     Describe(Describe),
     /// Success, solved-at and sparsity intervals for a table of runs.
     Stats(Stats),
@@ -76,41 +78,52 @@ pub(crate) enum Listing {
     Ranges,
     Experiments,
     Schedules,
+    Metrics,
+    Figures,
 }
 
 /// Train one network on one task.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  nalm train --module snmu --range 'U[-2,-1)' --seed 3\n  nalm train --task arithmetic --module snmu --range 'U[-2,2)' --steps 20000\n  nalm train --task arithmetic --module snmu --range 'U[1.1,1.2)' --schedule second-order\n  nalm train --module real-npu --operation div --range 'U[1,2)' --test-range 'U[2,6)' --json"
+    after_help = "Examples:\n  nalm train --module snmu --range 'U[-2,-1)' --seed 3\n  nalm train --task arithmetic --module snmu --range 'U[-2,2)' --steps 20000\n  nalm train --task arithmetic --module snmu --range 'U[1.1,1.2)' --schedule second-order\n  nalm train --module real-npu --operation div --range 'U[1,2)' --test-range 'U[2,6)' --json\n  nalm train --task table --data measurements.csv --target watts --module nmu\n  nalm train --task arithmetic --layers 'nau 100->3, nau 3->2, snmu' --steps 20000"
 )]
 pub(crate) struct Train {
-    /// The unit; in the arithmetic task, the one behind a NAU.
-    #[arg(long, default_value = "nmu")]
-    pub(crate) module: String,
-    /// The task.
+    /// The unit; in the arithmetic task, the one behind a NAU [default: nmu]
+    #[arg(long, conflicts_with = "layers")]
+    pub(crate) module: Option<String>,
+    /// A stack instead of the task's own network, such as 'nau 100->3, snmu'.
+    #[arg(long)]
+    pub(crate) layers: Option<String>,
+    /// The task (see nalm list tasks).
     #[arg(long, default_value = "single-module")]
     pub(crate) task: String,
-    /// The operation to learn.
-    #[arg(long, default_value = "mul")]
-    pub(crate) operation: nalm::Operation,
+    /// The operation to learn [default: mul]
+    #[arg(long)]
+    pub(crate) operation: Option<nalm::Operation>,
     /// Number of inputs [default: the task's]
     #[arg(long)]
     pub(crate) inputs: Option<usize>,
-    /// Training range.
-    #[arg(long, default_value = "U[1,2)")]
-    pub(crate) range: nalm::Distribution,
+    /// Training range [default: U[1,2)]
+    #[arg(long)]
+    pub(crate) range: Option<nalm::Distribution>,
     /// Test range [default: the published one of the training range]
     #[arg(long)]
     pub(crate) test_range: Option<nalm::Distribution>,
+    /// The CSV file of the task table.
+    #[arg(long)]
+    pub(crate) data: Option<PathBuf>,
+    /// The column of that file to learn.
+    #[arg(long)]
+    pub(crate) target: Option<String>,
     /// Seed.
     #[arg(long, default_value_t = 0)]
     pub(crate) seed: u64,
-    /// Last step [default: 50000, or 5000000 for the arithmetic task]
+    /// Last step [default: the task's]
     #[arg(long)]
     pub(crate) steps: Option<u64>,
-    /// Random streams: fast or reference.
-    #[arg(long, default_value = "fast")]
-    pub(crate) stream: nalm::Stream,
+    /// Random streams: fast or reference [default: fast]
+    #[arg(long)]
+    pub(crate) stream: Option<nalm::Stream>,
     /// Noise of an sNMU, such as U[1,5], batch or constant(3).
     #[arg(long)]
     pub(crate) noise: Option<nalm::Noise>,
@@ -126,6 +139,9 @@ pub(crate) struct Train {
     /// Variance of the gradient noise at step 0.
     #[arg(long, allow_negative_numbers = true)]
     pub(crate) gradient_noise: Option<f64>,
+    /// Any option of the module or setting of the task (see nalm describe), such as start=[0.5,0.9]; may be repeated.
+    #[arg(long, value_name = "KEY=VALUE", value_parser = parse_set)]
+    pub(crate) set: Vec<(String, Value)>,
     /// Train in phases: a schedule from nalm list schedules, such as second-order; steps are then the schedule's.
     #[arg(long, conflicts_with = "steps")]
     pub(crate) schedule: Option<String>,
@@ -137,14 +153,10 @@ pub(crate) struct Train {
     pub(crate) curve: Option<PathBuf>,
 }
 
-/// Train everything an experiment asks for that the store does not hold yet, on all cores. Stop it whenever you like (Ctrl-C, TERM,
-/// USR1: exit code 75); the same command continues.
+/// Which experiments, and what is changed of them.
 #[derive(Args, Debug)]
-#[command(
-    after_help = "Examples:\n  nalm run single-module --preset quick\n  nalm run my-experiment.toml --seeds 100 --dry-run\n  nalm run single-module --set learning_rate=0.01"
-)]
-pub(crate) struct Run {
-    /// Names (see nalm list experiments) or TOML files; `all` for every one, at preset quick unless told.
+pub(crate) struct Choice {
+    /// Names (see nalm list experiments) or TOML files; `all` for every one.
     #[arg(required = true)]
     pub(crate) experiments: Vec<String>,
     /// How much of it: smoke, quick or paper; with images also laptop [default: the file's]
@@ -159,9 +171,50 @@ pub(crate) struct Run {
     /// Random streams instead of the preset's.
     #[arg(long)]
     pub(crate) stream: Option<nalm::Stream>,
-    /// An option of every model, such as learning_rate=0.01 or noise='"U[1,3]"'; may be repeated.
+    /// Training range instead of the preset's; may be repeated.
+    #[arg(long)]
+    pub(crate) range: Vec<nalm::Distribution>,
+    /// Test ranges of these, one each and in their order [default: the published ones]
+    #[arg(long, requires = "range")]
+    pub(crate) test_range: Vec<nalm::Distribution>,
+    /// A setting of the models that have it, such as learning_rate=0.01 or noise=U[1,3]; may be repeated.
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_set)]
-    pub(crate) set: Vec<(String, toml::Value)>,
+    pub(crate) set: Vec<(String, Value)>,
+    /// A setting with several values, such as 'noise=U[1,2];U[1,5]', as an axis of tables and figures; may be repeated.
+    #[arg(long, value_name = "KEY=A;B", value_parser = parse_sweep)]
+    pub(crate) sweep: Vec<(String, Vec<Value>)>,
+}
+
+impl Choice {
+    /// What the command line changes.
+    pub(crate) fn overrides(&self) -> anyhow::Result<Overrides> {
+        let (trained, tested) = (self.range.len(), self.test_range.len());
+        anyhow::ensure!(
+            tested == 0 || tested == trained,
+            "there are {trained} ranges and {tested} test ranges; give each range its own, in the same order"
+        );
+        let steps = self.steps.map(|steps| ("steps".to_string(), steps.into()));
+        let stream = self.stream.map(|stream| ("stream".to_string(), stream.to_string().into()));
+        let test = |k: usize| self.test_range.get(k).map(ToString::to_string);
+        Ok(Overrides {
+            preset: self.preset.clone(),
+            seeds: self.seeds,
+            set: steps.into_iter().chain(stream).chain(self.set.clone()).collect(),
+            ranges: self.range.iter().enumerate().map(|(k, range)| (range.to_string(), test(k))).collect(),
+            sweep: self.sweep.clone(),
+        })
+    }
+}
+
+/// Train everything an experiment asks for that the store does not hold yet, on all cores. Stop it whenever you like (Ctrl-C, TERM,
+/// USR1: exit code 75); the same command continues.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n  nalm run single-module --preset quick\n  nalm run my-experiment.toml --seeds 100 --dry-run\n  nalm run single-module --set learning_rate=0.01"
+)]
+pub(crate) struct Run {
+    #[command(flatten)]
+    pub(crate) choice: Choice,
     /// Threads [default: all cores]
     #[arg(long, value_parser = parse_threads)]
     pub(crate) threads: Option<usize>,
@@ -183,12 +236,31 @@ fn parse_threads(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|n| *n > 0).ok_or_else(|| "give a number of threads, at least 1".into())
 }
 
-/// A TOML value; text that is none is taken as it stands.
-fn parse_set(text: &str) -> Result<(String, toml::Value), String> {
-    let (key, value) = text.split_once('=').ok_or("give KEY=VALUE, such as learning_rate=0.01")?;
-    let parsed = toml::from_str::<toml::Table>(&format!("value = {value}"));
-    let value = parsed.ok().and_then(|mut table| table.remove("value"));
-    Ok((key.trim().into(), value.unwrap_or_else(|| toml::Value::String(text[key.len() + 1..].into()))))
+impl Run {
+    /// What the command line changes. All experiments at full length is a matter of many hours, and so has to be asked for.
+    pub(crate) fn overrides(&self) -> anyhow::Result<Overrides> {
+        let mut overrides = self.choice.overrides()?;
+        if self.choice.experiments == ["all"] {
+            overrides.preset.get_or_insert_with(|| "quick".into());
+        }
+        Ok(overrides)
+    }
+}
+
+/// A value as TOML has it; text that is none is taken as it stands.
+fn value(text: &str) -> Value {
+    let parsed = toml::from_str::<toml::Table>(&format!("value = {text}")).ok().and_then(|mut table| table.remove("value"));
+    parsed.and_then(|value| serde_json::to_value(value).ok()).unwrap_or_else(|| text.into())
+}
+
+fn parse_set(text: &str) -> Result<(String, Value), String> {
+    let (key, given) = text.split_once('=').ok_or("give KEY=VALUE, such as learning_rate=0.01")?;
+    Ok((key.trim().into(), value(given)))
+}
+
+fn parse_sweep(text: &str) -> Result<(String, Vec<Value>), String> {
+    let (key, values) = text.split_once('=').ok_or("give KEY=A;B, such as 'noise=U[1,2];U[1,5]'")?;
+    Ok((key.trim().into(), values.split(';').map(|text| value(text.trim())).collect()))
 }
 
 /// Run, then write the report.
@@ -225,18 +297,8 @@ pub(crate) struct Output {
     after_help = "Examples:\n  nalm report single-module --out report\n  nalm report all --preset paper --store record/2026-11-16-numerical --png"
 )]
 pub(crate) struct Report {
-    /// Names (see nalm list experiments) or TOML files; `all` for every one.
-    #[arg(required = true)]
-    pub(crate) experiments: Vec<String>,
-    /// Which preset [default: the file's]
-    #[arg(long)]
-    pub(crate) preset: Option<String>,
-    /// Seeds instead of the preset's.
-    #[arg(long)]
-    pub(crate) seeds: Option<u64>,
-    /// Random streams instead of the preset's.
-    #[arg(long)]
-    pub(crate) stream: Option<nalm::Stream>,
+    #[command(flatten)]
+    pub(crate) choice: Choice,
     /// Where rows are kept.
     #[arg(long, default_value = "results")]
     pub(crate) store: PathBuf,
@@ -273,6 +335,9 @@ pub(crate) struct Verify {
     /// The folder with the four MNIST files [default: $NALM_MNIST, or data/mnist here or above]
     #[arg(long, value_name = "DIR", requires = "record")]
     pub(crate) mnist: Option<PathBuf>,
+    /// A CSV file behind rows of the task table; may be repeated.
+    #[arg(long, value_name = "FILE", requires = "record")]
+    pub(crate) data: Vec<PathBuf>,
     /// Threads [default: all cores]
     #[arg(long, value_parser = parse_threads)]
     pub(crate) threads: Option<usize>,
@@ -371,15 +436,15 @@ pub(crate) enum StoreAction {
     },
 }
 
-/// Show what a unit, or a stack such as nau-snmu, is made of.
+/// Show what a unit or a stack is made of, and what can be chosen of it or of a task.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  nalm describe npu\n  nalm describe nau-snmu --inputs 100")]
 pub(crate) struct Describe {
-    /// A module, or nau- and a module for the stack of the arithmetic task.
+    /// A module, a stack such as 'nau 100->3, snmu' (nau-snmu for short), or a task.
     pub(crate) model: String,
-    /// Number of inputs.
-    #[arg(long, default_value_t = 2)]
-    pub(crate) inputs: usize,
+    /// Number of inputs [default: the first layer's, or 2]
+    #[arg(long)]
+    pub(crate) inputs: Option<usize>,
 }
 
 /// Print completions.

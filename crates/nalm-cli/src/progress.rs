@@ -1,0 +1,134 @@
+//! How far runs are: a bar on a terminal, a plain line every half minute elsewhere.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use nalm_lab::pool::{Client, Progress as Reached};
+use std::io::IsTerminal;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Shows progress, and stops when told by a signal.
+pub(crate) struct Progress {
+    stop: Arc<AtomicBool>,
+    bar: Option<ProgressBar>,
+    total: usize,
+    /// In estimated seconds of one core: runs differ a thousandfold.
+    total_work: f64,
+    start: Instant,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// What checkpoints had done before, and when that was known.
+    head_start: Option<(f64, Instant)>,
+    shown: Instant,
+    done: usize,
+}
+
+impl Progress {
+    /// Shows the progress of `total` runs that take `work` seconds of one core.
+    pub(crate) fn new(total: usize, work: f64) -> anyhow::Result<Self> {
+        let stop = Arc::new(AtomicBool::new(false));
+        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGUSR1] {
+            signal_hook::flag::register(signal, Arc::clone(&stop))?;
+        }
+        let bar = std::io::stderr().is_terminal().then(|| {
+            let bar = ProgressBar::with_draw_target(Some(1_000), ProgressDrawTarget::stderr());
+            let style = ProgressStyle::with_template("{bar:20} {wide_msg}");
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("█▌░"));
+            bar
+        });
+        let now = Instant::now();
+        let state = Mutex::new(State { head_start: None, shown: now, done: 0 });
+        Ok(Self { stop, bar, total, total_work: work, start: now, state })
+    }
+
+    /// Clears the bar and says what was done.
+    pub(crate) fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+        let done = self.state.lock().unwrap_or_else(PoisonError::into_inner).done;
+        say!("{done} runs in {:.1} s", self.start.elapsed().as_secs_f64());
+    }
+
+    fn text(&self, reached: Reached, (before, since): (f64, Instant)) -> String {
+        let (spent, new) = (since.elapsed().as_secs_f64(), reached.work - before);
+        let left = match new > 0.0 {
+            true => format!("about {} to go", duration(spent * (self.total_work - reached.work).max(0.0) / new)),
+            false => "measuring".into(),
+        };
+        let passed = self.start.elapsed().as_secs_f64();
+        let mut text = format!("{} of {} runs, {}, {left}", reached.done, self.total, duration(passed));
+        if reached.images > 0 {
+            text += &format!(", {:.0} images/s", reached.images as f64 / passed.max(1e-9));
+        }
+        text
+    }
+}
+
+impl Client for Progress {
+    fn stopped(&self) -> bool {
+        self.stop.load(Relaxed)
+    }
+
+    fn progress(&self, reached: Reached) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.done = reached.done;
+        // Whatever is there at the first look was done before.
+        let head_start = *state.head_start.get_or_insert((reached.work, Instant::now()));
+        let pause = if self.bar.is_some() { Duration::from_millis(100) } else { Duration::from_secs(30) };
+        if state.shown.elapsed() < pause {
+            return;
+        }
+        state.shown = Instant::now();
+        let text = self.text(reached, head_start);
+        match &self.bar {
+            Some(bar) => {
+                bar.set_position((1_000.0 * reached.work / self.total_work.max(1e-9)).clamp(0.0, 1_000.0) as u64);
+                bar.set_message(text);
+            }
+            None => say!("{text}"),
+        }
+    }
+
+    fn note(&self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.suspend(|| say!("{text}")),
+            None => say!("{text}"),
+        }
+    }
+}
+
+/// A time span for people.
+pub(crate) fn duration(seconds: f64) -> String {
+    match seconds {
+        s if s < 90.0 => format!("{:.0} s", s.max(1.0)),
+        s if s < 5_400.0 => format!("{:.0} min", s / 60.0),
+        s => format!("{:.1} h", s / 3_600.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_checkpoints_had_done_does_not_speed_up_the_estimate() {
+        let mut progress = Progress::new(4, 400.0).unwrap();
+        let ago = Instant::now().checked_sub(Duration::from_secs(100)).unwrap();
+        progress.start = ago;
+        let reached = |work| Reached { done: 1, work, images: 0 };
+        assert_eq!(progress.text(reached(200.0), (0.0, ago)), "1 of 4 runs, 2 min, about 2 min to go");
+        assert_eq!(progress.text(reached(200.0), (150.0, ago)), "1 of 4 runs, 2 min, about 7 min to go");
+        assert_eq!(progress.text(reached(150.0), (150.0, ago)), "1 of 4 runs, 2 min, measuring");
+        let images = Reached { images: 5_000, ..reached(200.0) };
+        assert_eq!(progress.text(images, (0.0, ago)), "1 of 4 runs, 2 min, about 2 min to go, 50 images/s");
+    }
+
+    #[test]
+    fn spans_are_for_people() {
+        assert_eq!([0.2, 45.0, 300.0, 7_200.0].map(duration), ["1 s", "45 s", "5 min", "2.0 h"]);
+    }
+}
