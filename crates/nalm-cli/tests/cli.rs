@@ -1,29 +1,28 @@
 //! The real binary, from the outside.
 
+mod common;
+
+use common::{fails_with as fails_in, json as json_in, nalm as nalm_in};
 use serde_json::Value;
 use std::io::Write;
-use std::process::{Command, Output};
+use std::path::Path;
+use std::process::Output;
 
+/// None of these verbs cares where it is.
 fn nalm(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_nalm")).args(arguments).output().expect("the binary starts")
+    nalm_in(Path::new("."), arguments)
+}
+
+fn json(arguments: &[&str]) -> Value {
+    json_in(Path::new("."), arguments)
+}
+
+fn fails_with(arguments: &[&str], code: i32, hint: &str) {
+    fails_in(Path::new("."), arguments, code, hint);
 }
 
 fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).expect("text")
-}
-
-fn fails_with(arguments: &[&str], code: i32, hint: &str) {
-    let output = nalm(arguments);
-    let text = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {text}");
-    assert!(text.contains(hint), "{arguments:?}: {text}");
-    assert!(output.stdout.is_empty(), "{arguments:?} prints data although it fails");
-}
-
-fn json(arguments: &[&str]) -> Value {
-    let output = nalm(arguments);
-    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).expect("JSON")
 }
 
 #[test]
@@ -62,10 +61,11 @@ fn the_demo_shows_both_units_and_no_control_characters() {
 fn a_run_reports_what_the_library_finds() {
     let row =
         json(&["train", "--module", "nmu", "--range", "U[1,2)", "--stream", "reference", "--steps", "12000", "--json"]);
-    assert_eq!(row["weights"], serde_json::json!([1.0, 1.0]));
-    assert_eq!(row["solved"], serde_json::json!({"flat": true, "simulated": true}));
-    assert_eq!(row["best_step"], 11000);
-    assert!((row["test_error"].as_f64().unwrap() / 9.935_092_75e-13 - 1.0).abs() < 1e-6);
+    assert_eq!(row["artefacts"]["weights"], serde_json::json!([1.0, 1.0]));
+    let metrics = &row["metrics"];
+    assert_eq!((&metrics["solved"], &metrics["solved_simulated"]), (&true.into(), &true.into()));
+    assert_eq!(metrics["best_step"], 11000);
+    assert!((metrics["test_error"].as_f64().unwrap() / 9.935_092_75e-13 - 1.0).abs() < 1e-6);
     assert_eq!(row["status"], "completed");
 }
 
@@ -87,7 +87,7 @@ fn wrong_requests_are_answered_with_the_repair() {
     fails_with(&["train", "--module", "nmu", "--noise", "batch"], 1, "has no option noise");
     fails_with(&["train", "--range", "U[2,1)"], 2, "above the lower bound");
     fails_with(&["train", "--range", "U[3,4)"], 1, "--test-range");
-    fails_with(&["train", "--learning-rate", "NaN"], 1, "learning rate is NaN");
+    fails_with(&["train", "--learning-rate", "NaN"], 1, "learning_rate is NaN");
     fails_with(&["train", "--curve", "/nowhere/at/all.csv", "--steps", "10", "--json"], 1, "/nowhere/at/all.csv");
     fails_with(&["gradcheck", "nmuu"], 1, "did you mean 'nmu'");
     fails_with(&["demo", "--seeds", "0"], 2, "0");
@@ -212,13 +212,13 @@ fn a_schedule_solves_what_steps_do_not() {
         ["train", "--task", "arithmetic", "--module", "snmu", "--inputs", "20", "--range", "U[1.1,1.2)", "--json"];
     let solved = |more: &[&str]| {
         let row = json(&[&narrow[..], more].concat());
-        (row["solved"]["simulated"].as_bool().unwrap(), row)
+        (row["metrics"]["solved"].as_bool().unwrap(), row)
     };
     let (yes, row) = solved(&["--schedule", "second-order"]);
-    assert!(yes && row["sparsity_error"] == 0.0 && row["attempts"] == 1, "{row}");
-    assert_eq!(row["schedule"]["phase"][1]["optimiser"], "lm");
+    assert!(yes && row["metrics"]["sparsity_error"] == 0.0 && row["metrics"]["attempts"] == 1, "{row}");
+    assert_eq!(row["spec"]["schedule"]["phase"][1]["optimiser"], "lm");
     let (yes, row) = solved(&["--steps", "20000"]);
-    assert!(!yes && row.get("schedule").is_none() && row.get("attempts").is_none(), "{row}");
+    assert!(!yes && row["spec"].get("schedule").is_none() && row["metrics"].get("attempts").is_none(), "{row}");
     fails_with(&["train", "--schedule", "second-ordr"], 1, "did you mean 'second-order'");
     fails_with(&["train", "--schedule", "second-order", "--steps", "5"], 2, "--steps");
     let listed = json(&["list", "schedules", "--json"]);

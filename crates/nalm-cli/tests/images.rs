@@ -1,32 +1,12 @@
 //! Experiments with images through the real binary: the same rows however they came about, and errors that say what to do.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+#![cfg(feature = "images")]
+
+mod common;
+
+use common::{command, nalm, rows, succeed};
+use std::process::Stdio;
 use std::time::Duration;
-
-fn data() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/mnist")
-}
-
-fn command(folder: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_nalm"));
-    command.args(arguments).current_dir(folder).env("NALM_MNIST", data());
-    command
-}
-
-fn nalm(folder: &Path, arguments: &[&str]) -> Output {
-    command(folder, arguments).output().expect("the binary starts")
-}
-
-fn succeed(folder: &Path, arguments: &[&str]) -> String {
-    let output = nalm(folder, arguments);
-    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
-}
-
-fn rows(folder: &Path, store: &str) -> String {
-    succeed(folder, &["export", "--jsonl", "-", "--store", store])
-}
 
 /// One run of a few seconds.
 const RUN: [&str; 10] = [
@@ -113,7 +93,7 @@ fn pages_have_figures_and_the_scale() {
     }
     let pictures = std::fs::read_to_string(here.join("report/mnist-colour-pictures.svg")).unwrap();
     assert!(pictures.contains("second transformer"));
-    assert!(succeed(here, &["status"]).contains("mnist-colour         smoke       0 of      2 done"));
+    assert!(succeed(here, &["status"]).contains("mnist-colour               smoke       0 of      2 done"));
     assert!(succeed(here, &["store", "check", "results"]).contains("rows       2"));
 }
 
@@ -131,13 +111,13 @@ fn mistakes_are_named() {
     assert!(fail(&with(&["--mnist", "nowhere"])).contains("nowhere"));
     assert!(fail(&with(&["--steps", "5"])).contains("--set epochs"));
     assert!(fail(&with(&["--stream", "reference"])).contains("no reference streams"));
-    assert!(fail(&with(&["--set", "rz=1.0"])).contains("rz is a setting of mnist-sequential"));
+    assert!(fail(&with(&["--set", "rz=1.0"])).contains("rz is a setting of mnist-sequential, not of mnist-isolated"));
     assert!(fail(&["run", "mnist-isolated", "--preset", "smok"]).contains("did you mean 'smoke'"));
-    let text = include_str!("../../../experiments/mnist-isolated.toml");
+    let text = include_str!("../../nalm-lab/experiments/mnist-isolated.toml");
     for (from, to, hint) in [
-        ("head = \"fc\"", "head = \"fcc\"", "did you mean 'fc'"),
+        ("module = \"fc\"", "module = \"fcc\"", "did you mean 'fc'"),
         ("\"pictures\"]", "\"picture\"]", "did you mean 'pictures'"),
-        ("beats = \"NMU\"", "beats = \"NMUU\"", "did you mean 'NMU'"),
+        ("above = \"NMU\"", "above = \"NMUU\"", "did you mean 'NMU'"),
         ("constant(3)", "constant(", "constant("),
     ] {
         assert!(text.contains(from), "{from}");

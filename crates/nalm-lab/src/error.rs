@@ -17,23 +17,23 @@ pub enum Error {
     #[error(transparent)]
     Images(#[from] nalm_vision::Error),
     /// A file could not be read or written.
-    #[error("{what}: {source}")]
+    #[error("{what}: {cause}")]
     File {
         /// What was tried.
         what: String,
         /// Why it did not work.
-        source: std::io::Error,
+        cause: std::io::Error,
     },
     /// Equal runs with different results.
     #[error("{0}")]
     Conflict(String),
     /// Something that happened at a place worth naming.
-    #[error("{place}: {source}")]
+    #[error("{place}: {cause}")]
     At {
         /// A file and line, a section, or a setting.
         place: String,
         /// What happened there.
-        source: Box<Error>,
+        cause: Box<Error>,
     },
     /// The caller's cancel flag was set; what is done is kept.
     #[error("stopped; all finished runs are kept, and the same command continues")]
@@ -47,7 +47,7 @@ impl Error {
     /// The failure itself, without the places that it was met at.
     pub fn root(&self) -> &Error {
         match self {
-            Error::At { source, .. } => source.root(),
+            Error::At { cause, .. } => cause.root(),
             other => other,
         }
     }
@@ -55,9 +55,11 @@ impl Error {
     /// The failure of a file or disk behind it, if there is one.
     pub fn io(&self) -> Option<&std::io::Error> {
         match self.root() {
-            Error::File { source, .. } => Some(source),
+            Error::File { cause, .. } => Some(cause),
             #[cfg(feature = "images")]
-            Error::Images(nalm_vision::Error::Write { source, .. } | nalm_vision::Error::Read { source, .. }) => Some(source),
+            Error::Images(nalm_vision::Error::Write { source, .. } | nalm_vision::Error::Read { source, .. }) => {
+                Some(source)
+            }
             _ => None,
         }
     }
@@ -65,14 +67,14 @@ impl Error {
     /// A failed access to a file.
     pub fn file(doing: &str, path: &Path) -> impl FnOnce(std::io::Error) -> Error {
         let what = format!("{doing} {}", path.display());
-        move |source| Error::File { what, source }
+        move |cause| Error::File { what, cause }
     }
 }
 
 impl From<serde_json::Error> for Error {
     fn from(error: serde_json::Error) -> Self {
         match error.io_error_kind() {
-            Some(kind) => Error::File { what: "cannot write JSON".into(), source: kind.into() },
+            Some(kind) => Error::File { what: "cannot write JSON".into(), cause: kind.into() },
             None => Error::Request(error.to_string()),
         }
     }
@@ -85,7 +87,7 @@ pub(crate) trait Context<T> {
 
 impl<T, E: Into<Error>> Context<T> for Result<T, E> {
     fn at(self, place: impl FnOnce() -> String) -> Result<T> {
-        self.map_err(|error| Error::At { place: place(), source: Box::new(error.into()) })
+        self.map_err(|error| Error::At { place: place(), cause: Box::new(error.into()) })
     }
 }
 

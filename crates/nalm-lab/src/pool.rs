@@ -234,7 +234,13 @@ fn carry_out_one(
 }
 
 /// Takes a run up where its checkpoint left it, or starts it, and brings it to its end.
-fn train(catalogue: &Catalogue, job: &Job<'_>, threads: usize, order: &Order<'_>, watch: &Watching<'_>) -> Result<Option<Vec<Finished>>> {
+fn train(
+    catalogue: &Catalogue,
+    job: &Job<'_>,
+    threads: usize,
+    order: &Order<'_>,
+    watch: &Watching<'_>,
+) -> Result<Option<Vec<Finished>>> {
     let mut run: Box<dyn Run + '_> = job.task.start(catalogue, &job.specs, threads)?;
     let state = order.checkpoints.filter(|_| job.task.is_long()).zip(job.specs.first());
     let state = state.map(|((folder, every), spec)| (checkpoint_of(folder, spec), every));

@@ -1,7 +1,7 @@
 //! Checkpoints and trained networks as safetensors files, each there as a whole or not at all.
 
 use crate::error::Error;
-use crate::export::Tensor;
+use crate::tensor::Tensor;
 use crate::training::{Checkpoint, Progress};
 use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype, TensorView};

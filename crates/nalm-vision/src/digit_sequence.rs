@@ -1,7 +1,7 @@
 //! Digits in a row: the data of the sequential product.
 
-use crate::learner::shuffled;
 use crate::mnist::{Digits, PIXELS, normalise};
+use crate::shuffle::shuffled;
 use std::ops::Range;
 
 /// Digits of a part of MNIST in a fixed random order, without zeros.

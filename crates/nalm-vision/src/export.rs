@@ -1,43 +1,9 @@
 //! Parameters by name, laid out as PyTorch has them: convolutions `[output][input][row][column]`, dense layers `[output][input]` with
 //! images flattened channel by channel.
 
-use crate::net::{Layer, Net};
+use crate::net::{Layer, Net, image};
+use crate::tensor::Tensor;
 use nalm::{Error, Real};
-
-/// A named tensor.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Tensor<R = f32> {
-    /// Part, layer and kind: `classifier.conv1.weight`.
-    pub name: String,
-    /// Its sizes, outermost first.
-    pub shape: Vec<usize>,
-    /// The numbers, innermost last.
-    pub data: Vec<R>,
-}
-
-impl Tensor {
-    /// A vector.
-    pub(crate) fn flat(name: &str, data: &[f32]) -> Self {
-        Self { name: name.into(), shape: vec![data.len()], data: data.to_vec() }
-    }
-
-    /// These tensors with a word before their names.
-    pub(crate) fn named(kind: &str, tensors: Vec<Tensor>) -> impl Iterator<Item = Tensor> {
-        tensors.into_iter().map(move |tensor| Tensor { name: format!("{kind}.{}", tensor.name), ..tensor })
-    }
-}
-
-/// Rows, columns and channels of a layer's output, where it is an image.
-pub(crate) fn image(layer: &Layer) -> Option<[usize; 3]> {
-    match *layer {
-        Layer::Conv { geometry: g, pool, .. } => {
-            let half = if pool { 2 } else { 1 };
-            Some([g.rows() / half, g.columns() / half, g.outputs])
-        }
-        Layer::AveragePool { height, width, channels } => Some([height / 2, width / 2, channels]),
-        Layer::Dense { .. } | Layer::SoftArgmax { .. } => None,
-    }
-}
 
 /// From `[row][column][channel]` to `[channel][row][column]`.
 fn channels_first<R: Real>([rows, columns, channels]: [usize; 3], from: &[R]) -> impl Iterator<Item = R> {

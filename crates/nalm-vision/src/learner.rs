@@ -2,10 +2,10 @@
 
 use crate::adam::Adam;
 use crate::error::Error;
-use crate::export::Tensor;
-use crate::training::{Checkpoint, History, Progress};
+use crate::history::History;
+use crate::tensor::Tensor;
+use crate::training::{Checkpoint, Progress};
 use nalm::noise::Spread;
-use nalm::rng::{Fast, Purpose};
 use nalm::{Noise, Options, Value};
 
 #[derive(Debug)]
@@ -83,14 +83,4 @@ pub(crate) fn stateless(options: &Options) -> Result<(), Error> {
         return Err(Error::Value { what: "noise of the head", got: noise.to_string(), want });
     }
     Ok(())
-}
-
-/// All numbers below `n` in an order that follows from the key.
-pub(crate) fn shuffled(n: usize, key: &str) -> Vec<u32> {
-    let mut order: Vec<u32> = (0..n as u32).collect();
-    let mut rng = Fast::open(key, Purpose::Data);
-    for k in (1..order.len()).rev() {
-        order.swap(k, rng.below(k as u32 + 1) as usize);
-    }
-    order
 }

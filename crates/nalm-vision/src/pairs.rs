@@ -1,8 +1,8 @@
 //! Pairs of digits: which of the hundred are learned and which are tested, and the samples made of them.
 
 use crate::error::Error;
-use crate::learner::shuffled;
 use crate::mnist::{Digits, Mnist, PIXELS, normalise};
+use crate::shuffle::shuffled;
 use nalm::rng::{Fast, Purpose};
 
 /// Test pairs of the ten folds of the isolated task, as 10 a + b; the other ninety are learned.

@@ -2,17 +2,19 @@
 
 use crate::encoder::{Colour, Encoder, Isolated, Picture, Samples, Start};
 use crate::error::Error;
-use crate::export::Tensor;
-use crate::learner::{Learner, shuffled, stateless};
+use crate::history::History;
+pub use crate::history::ProductMeasurement as Measurement;
+use crate::learner::{Learner, stateless};
 use crate::mnist::{Digits, Mnist};
 use crate::pairs::{Fold, Pair, TEN_FOLDS, THREE_FOLDS};
 use crate::score::{Confusion, Score, Tally};
-use crate::training::{Checkpoint, History, Training, finite};
+use crate::shuffle::shuffled;
+use crate::tensor::Tensor;
+use crate::training::{Checkpoint, Training};
 use nalm::lane::LANES;
 use nalm::module::{self, Options, Shape};
 use nalm::rng::Purpose;
 use nalm::{BatchLayout, Network, Pass, Penalty, Rng, Schedule, batch};
-use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Pairs that are evaluated at a time.
@@ -130,28 +132,6 @@ impl Config {
             View::Colour { .. } => format!("colour|{}|{}", self.samples, self.fold),
         }
     }
-}
-
-/// The state after `epoch` epochs.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-pub struct Measurement {
-    /// Epochs done.
-    pub epoch: u64,
-    /// On training pairs and training images.
-    pub train: Score,
-    /// On samples of training pairs that are held back, in the colour task.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub valid: Option<Score>,
-    /// On held-out pairs of test images.
-    pub test: Score,
-    /// The head's weights.
-    #[serde(deserialize_with = "finite::list")]
-    pub weights: Vec<f32>,
-    /// Share of the last epoch's updates after which the weights were not all exactly 1.
-    pub off_one: f64,
-    /// What was taken for what on the test pairs, in the last row.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub confusion: Option<Confusion>,
 }
 
 /// A run under way.

@@ -5,17 +5,20 @@
 use crate::digit_sequence::{DigitSequence, fill, products};
 use crate::encoder::Picture;
 use crate::error::Error;
-use crate::export::{self, Tensor};
-use crate::learner::{Learner, shuffled, stateless};
+use crate::export;
+use crate::history::History;
+pub use crate::history::{Part, SequenceMeasurement as Measurement};
+use crate::learner::{Learner, stateless};
 use crate::mnist::{Digits, Mnist, SIDE, normalise};
 use crate::net::{Mode, Net, Workspace};
 use crate::networks;
 use crate::recurrence::{Cost, Inputs, Recurrence};
-use crate::training::{Checkpoint, History, Training, finite};
+use crate::shuffle::shuffled;
+use crate::tensor::Tensor;
+use crate::training::{Checkpoint, Training};
 use nalm::module::{self, Options, Shape};
 use nalm::rng::Purpose;
 use nalm::{InstructionSet, Module, Pass, Penalty, Rng, Schedule};
-use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Lengths on which is tested: one to this.
@@ -110,38 +113,6 @@ impl Config {
         }
         Ok(())
     }
-}
-
-/// How good predictions on sequences of one length are.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
-pub struct Part {
-    /// Mean squared error over all steps; none if it is not finite.
-    pub error: Option<f64>,
-    /// Share of all products that are right after rounding.
-    pub rounded: f64,
-    /// The same of the last products.
-    pub rounded_last: f64,
-}
-
-/// The state after `epoch` epochs.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-pub struct Measurement {
-    /// Epochs done.
-    pub epoch: u64,
-    /// Updates done.
-    pub step: u64,
-    /// On the training images, two at a time in an order of their own.
-    pub train: Part,
-    /// On the held-back images, two at a time.
-    pub valid: Part,
-    /// On the test images, by length from one on.
-    pub test: Vec<Part>,
-    /// The cell's weights.
-    #[serde(deserialize_with = "finite::list")]
-    pub weights: Vec<f32>,
-    /// How far they are from 0 or 1.
-    #[serde(deserialize_with = "finite::one")]
-    pub sparsity: f64,
 }
 
 /// A run under way.

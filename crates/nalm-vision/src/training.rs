@@ -2,8 +2,8 @@
 
 use crate::encoder::Picture;
 use crate::error::Error;
-use crate::export::Tensor;
-use crate::{product, sequential};
+use crate::history::History;
+use crate::tensor::Tensor;
 use serde::{Deserialize, Serialize};
 
 /// Raised with every change that alters the bits of these runs on the same instruction set.
@@ -11,30 +11,6 @@ pub const NUMERICS: u32 = 1;
 
 // Heads, Adam, noise and streams are the core's: when its numerics change, those of these runs do.
 const _: () = assert!(nalm::NUMERICS == 1, "raise nalm_vision::NUMERICS with nalm::NUMERICS, and then this number");
-
-/// JSON has no NaN: numbers that are not finite are written as null, and read back as NaN.
-pub(crate) mod finite {
-    use serde::{Deserialize, Deserializer};
-
-    pub(crate) fn one<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
-        Ok(Option::<f64>::deserialize(from)?.unwrap_or(f64::NAN))
-    }
-
-    pub(crate) fn list<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<f32>, D::Error> {
-        let all = Vec::<Option<f32>>::deserialize(from)?;
-        Ok(all.into_iter().map(|number| number.unwrap_or(f32::NAN)).collect())
-    }
-}
-
-/// What was measured so far.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum History {
-    /// Of a static task.
-    Product(Vec<product::Measurement>),
-    /// Of the sequential task.
-    Sequence(Vec<sequential::Measurement>),
-}
 
 /// Everything that a run needs to go on as if it had never stopped.
 #[derive(Clone, Debug, PartialEq)]

@@ -46,6 +46,7 @@ pub mod gradcheck;
 pub mod lane;
 pub mod laws;
 pub mod loss;
+mod math;
 pub mod metric;
 pub mod module;
 pub mod network;
@@ -62,6 +63,7 @@ mod sampler;
 #[cfg(feature = "second-order")]
 pub mod second_order;
 pub mod setting;
+mod sums;
 pub mod table;
 pub mod task;
 pub mod train;

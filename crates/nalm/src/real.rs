@@ -1,6 +1,6 @@
 //! The two number types: train in `f32`, check gradients in `f64`, the same code.
 
-use crate::lane::{self, Lane, math};
+use crate::{math, sums};
 use std::fmt::{Debug, Display};
 use std::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
 
@@ -80,11 +80,11 @@ pub trait Real:
         Self::count(first, second) * Self::STEP
     }
 
-    /// Adds the sum of each lane to the number at its place.
+    /// Adds the sum of each sixteen numbers to the number at its place.
     #[doc(hidden)]
-    fn add_sums(lanes: &[Lane<Self>], out: &mut [Self]) {
+    fn add_sums(lanes: &[[Self; sums::WIDTH]], out: &mut [Self]) {
         for (out, lane) in out.iter_mut().zip(lanes) {
-            *out += lane.sum();
+            *out += sums::sum(lane);
         }
     }
 
@@ -176,8 +176,8 @@ impl Real for f32 {
         // Through i32, for which every instruction set has a vector conversion.
         (first >> 8) as i32 as f32
     }
-    fn add_sums(lanes: &[Lane<Self>], out: &mut [Self]) {
-        lane::add_sums_f32(lanes, out);
+    fn add_sums(lanes: &[[Self; sums::WIDTH]], out: &mut [Self]) {
+        sums::add_f32(lanes, out);
     }
     #[inline(always)]
     fn centred(first: u32, _: u32) -> Self {

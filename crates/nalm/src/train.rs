@@ -9,7 +9,7 @@ use crate::optim::Optimisation;
 use crate::recipe::History;
 use crate::rng::{Rng, Stream};
 use crate::task::{Samples, Task};
-use crate::{Compiled, Error, Lane, Network, Real};
+use crate::{Error, Lane, Network, Real};
 use std::ops::ControlFlow;
 
 /// Logged rows that memory is reserved for.
@@ -34,7 +34,7 @@ impl<R: Real> Observer<R> for () {}
 ///
 /// In every step: evaluate where it is due, draw a batch, forward, loss and penalties, backward, clip, optimise, clamp,
 /// start over where training is stuck. The same arguments give the same bits on every machine.
-pub fn train<R: Compiled>(
+pub fn train<R: Trained>(
     network: &Network<R>,
     task: &dyn Task<R>,
     seed: u64,
@@ -44,7 +44,39 @@ pub fn train<R: Compiled>(
     R::train(network, task, seed, config, observer)
 }
 
-/// [`train`], called through [`Compiled`] for the same reason as [`crate::module::every`].
+/// A number type for which this crate holds the compiled training loop; part of [`crate::Compiled`].
+pub trait Trained: Real {
+    /// Training over this type; see [`train`].
+    #[doc(hidden)]
+    fn train(
+        network: &Network<Self>,
+        task: &dyn Task<Self>,
+        seed: u64,
+        config: &Config,
+        observer: &mut dyn Observer<Self>,
+    ) -> Result<Outcome<Self>, Error>;
+}
+
+macro_rules! trained {
+    ($($type:ty)*) => {
+        $(impl Trained for $type {
+            fn train(
+                network: &Network<Self>,
+                task: &dyn Task<Self>,
+                seed: u64,
+                config: &Config,
+                observer: &mut dyn Observer<Self>,
+            ) -> Result<Outcome<Self>, Error> {
+                run(network, task, seed, config, observer)
+            }
+        })*
+    };
+}
+
+// A blanket implementation would be generic again, so each type has its own.
+trained!(f32 f64);
+
+/// [`train`], called through [`Trained`] for the same reason as [`crate::module::every`].
 pub(crate) fn run<R: Real>(
     network: &Network<R>,
     task: &dyn Task<R>,

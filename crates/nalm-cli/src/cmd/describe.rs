@@ -22,7 +22,14 @@ pub(crate) fn run(registry: &Registry, arguments: &Describe) -> Result<()> {
         let (spec, shape) = (&catalogue.module(&layer.module)?.single, unit.shape());
         let recurrent = layer.steps.map_or(String::new(), |steps| format!(", {steps} steps of a recurrence"));
         writeln!(out, " │")?;
-        writeln!(out, " ▼  {} {}→{}, {} parameters{recurrent}", spec.label, shape.inputs, shape.outputs, unit.param_len())?;
+        writeln!(
+            out,
+            " ▼  {} {}→{}, {} parameters{recurrent}",
+            spec.label,
+            shape.inputs,
+            shape.outputs,
+            unit.param_len()
+        )?;
         writeln!(out, " │  {}", spec.formula)?;
         writeln!(out, " │  {}; {}", spec.parameters, spec.allowed)?;
         writeln!(out, " │  {}", spec.citation)?;
@@ -63,8 +70,8 @@ pub(crate) fn layers(catalogue: &nalm_lab::task::Catalogue, text: &str) -> Vec<L
 fn settings(out: &mut dyn Write, settings: &[Setting]) -> Result<()> {
     let width = settings.iter().map(|setting| setting.name.len()).max().unwrap_or(0);
     for Setting { name, kind, default, meaning, .. } in settings {
-        let default = if default.is_empty() { String::new() } else { format!(", {default} if not given") };
-        writeln!(out, "  {name:width$}  {meaning} ({}{default})", kind.name())?;
+        let default = if default.is_empty() { String::new() } else { format!(" [default: {default}]") };
+        writeln!(out, "  {name:width$}  {meaning}; {}{default}", kind.name())?;
     }
     Ok(())
 }

@@ -79,7 +79,8 @@ fn model(spec: &Spec) -> String {
 }
 
 fn schedule_of(spec: &Spec) -> String {
-    let written = spec.get("schedule").and_then(|value| serde_json::from_value::<schedule::Written>(value.clone()).ok());
+    let written =
+        spec.get("schedule").and_then(|value| serde_json::from_value::<schedule::Written>(value.clone()).ok());
     written.map_or(String::new(), |schedule| schedule.name())
 }
 

@@ -44,7 +44,12 @@ fn check(spec: &Spec<f64>) -> Result<Row> {
     let options = if has_hidden { Options::new().with("hidden", 7usize) } else { Options::new() };
     let mut worst = 0.0f64;
     for (inputs, outputs) in SHAPES {
-        let unit = (spec.build)(Shape::new(inputs, outputs)?, &options)?;
+        let unit = match (spec.build)(Shape::new(inputs, outputs)?, &options) {
+            Ok(unit) => unit,
+            // A module may take other shapes only, but not refuse the usual one.
+            Err(_) if (inputs, outputs) != SHAPES[0] => continue,
+            Err(error) => return Err(error.into()),
+        };
         let check = gradcheck::check_many(&Network::new(vec![unit])?, spec.smooth_at_zero, POINTS);
         let error = check.worst_relative_error;
         worst = if error > worst || error.is_nan() { error } else { worst };

@@ -38,7 +38,11 @@ fn entries(registry: &Registry, what: Listing) -> Result<Vec<Value>> {
         Listing::Denoisers => DENOISERS.iter().map(|d| json!({"name": d.name, "formula": d.formula})).collect(),
         Listing::Tasks => {
             let tasks = catalogue.tasks().iter();
-            tasks.map(|task| json!({"name": task.name(), "summary": task.summary(), "settings": names(&task.settings())})).collect()
+            tasks
+                .map(
+                    |task| json!({"name": task.name(), "summary": task.summary(), "settings": names(&task.settings())}),
+                )
+                .collect()
         }
         Listing::Experiments => {
             let load = |name: &str| {
@@ -54,15 +58,17 @@ fn entries(registry: &Registry, what: Listing) -> Result<Vec<Value>> {
             };
             nalm::second_order::schedule::list().iter().map(entry).collect::<Result<_>>()?
         }
-        Listing::Ranges => PAPER_RANGES.iter().map(|(train, test)| json!({"name": train, "test_range": test})).collect(),
+        Listing::Ranges => {
+            PAPER_RANGES.iter().map(|(train, test)| json!({"name": train, "test_range": test})).collect()
+        }
         Listing::Metrics => {
             let over = |m: &nalm_lab::summary::Metric| format!("{:?}", m.over).to_lowercase();
-            let entry = |m: &nalm_lab::summary::Metric| {
-                json!({"name": m.name, "label": m.label, "estimator": format!("{:?}", m.estimator).to_lowercase(), "over": over(m)})
-            };
+            let entry = |m: &nalm_lab::summary::Metric| json!({"name": m.name, "label": m.label, "estimator": format!("{:?}", m.estimator).to_lowercase(), "over": over(m)});
             registry.metrics.iter().map(entry).collect()
         }
-        Listing::Figures => registry.figures.iter().map(|kind| json!({"name": kind.name, "meaning": kind.meaning})).collect(),
+        Listing::Figures => {
+            registry.figures.iter().map(|kind| json!({"name": kind.name, "meaning": kind.meaning})).collect()
+        }
     })
 }
 

@@ -51,7 +51,9 @@ pub(crate) fn write(registry: &Registry, experiments: &[Experiment], store: &Pat
     }
     if let (Some(readme), 0) = (&output.readme, placed) {
         let (file, name) = (readme.display(), &experiments[0].name);
-        bail!("{file} has no place for it; put the lines <!-- nalm:{name} --> and <!-- /nalm:{name} --> where it belongs");
+        bail!(
+            "{file} has no place for it; put the lines <!-- nalm:{name} --> and <!-- /nalm:{name} --> where it belongs"
+        );
     }
     if output.json {
         let list = experiments.iter().zip(&all).map(|(e, f)| {
@@ -64,7 +66,13 @@ pub(crate) fn write(registry: &Registry, experiments: &[Experiment], store: &Pat
         for (experiment, found) in experiments.iter().zip(&all) {
             let name = &experiment.name;
             let page = out.join(format!("{name}.html"));
-            writeln!(stdout, "{name}: {} of {} published values agree; {}", found.agree, found.compared, page.display())?;
+            writeln!(
+                stdout,
+                "{name}: {} of {} published values agree; {}",
+                found.agree,
+                found.compared,
+                page.display()
+            )?;
         }
         if all.len() > 1 {
             let (agree, compared) = all.iter().fold((0, 0), |(a, c), f| (a + f.agree, c + f.compared));

@@ -1,12 +1,12 @@
 //! `nalm stats`: intervals for anybody's table of runs.
 
 use crate::arguments::Stats;
+use anyhow::{Context, Result, bail, ensure};
+use nalm::table::Records;
 use nalm_lab::Registry;
 use nalm_lab::stats::paired::{self, Judged};
 use nalm_lab::stats::{Estimate, beta, gamma, wilson};
 use nalm_lab::summary::show;
-use anyhow::{Context, Result, bail, ensure};
-use nalm::table::Records;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};

@@ -17,7 +17,10 @@ pub(crate) fn run(registry: &Registry, arguments: &Train) -> Result<()> {
     let spec = spec(registry, arguments)?;
     let task = registry.catalogue.task(spec.task())?;
     let Some(Built { network, task, config, schedule }) = task.built(&registry.catalogue, &spec)? else {
-        anyhow::bail!("{} has runs of hours, which nalm run carries out and keeps; write an experiment file for it", spec.task());
+        anyhow::bail!(
+            "{} has runs of hours, which nalm run carries out and keeps; write an experiment file for it",
+            spec.task()
+        );
     };
     // Before training: whoever waited for five million steps should not lose them to a mistyped folder.
     let curve = arguments.curve.as_ref().map(|path| {

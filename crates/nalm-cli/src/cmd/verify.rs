@@ -35,7 +35,8 @@ fn wanted(experiment: &Experiment) -> Vec<Spec> {
         cells.extend(e.model.into_iter().chain(other).map(|model| (e.section, model, e.place.as_str())));
     }
     let numbers = |section: usize| experiment.sections[section].measures == Measures::Runs;
-    let groups = experiment.groups.iter().filter(|g| numbers(g.section) && cells.contains(&(g.section, g.model, &g.place)));
+    let groups =
+        experiment.groups.iter().filter(|g| numbers(g.section) && cells.contains(&(g.section, g.model, &g.place)));
     groups.flat_map(|group| experiment.runs[group.runs.clone()].iter().cloned()).collect()
 }
 
@@ -65,7 +66,11 @@ fn published(registry: &Registry, arguments: &Verify) -> Result<()> {
                 list.push(json!({"experiment": name, "model": model, "range": place,
                     "published": c.published, "ours": c.ours, "agrees": c.agrees}));
             } else {
-                writeln!(out, "{verdict:6} {name:20} {model:22} {place:13} published {}, ours {}", c.published, c.ours)?;
+                writeln!(
+                    out,
+                    "{verdict:6} {name:20} {model:22} {place:13} published {}, ours {}",
+                    c.published, c.ours
+                )?;
             }
         }
     }
@@ -91,13 +96,16 @@ fn record(registry: &Registry, arguments: &Verify, path: &Path) -> Result<()> {
     });
     let is_long = |row: &Row| catalogue.task(row.spec.task()).is_ok_and(|task| task.is_long());
     // Bits of the first image runs depend on the instruction set.
-    let same_machine = |row: &Row| row.artefacts.get("instructions").is_none_or(|set| Some(set) == instructions().as_ref());
+    let same_machine =
+        |row: &Row| row.artefacts.get("instructions").is_none_or(|set| Some(set) == instructions().as_ref());
     let same_numerics = |row: &Row| {
         catalogue.task(row.spec.task()).is_ok_and(|task| task.numerics() == row.spec.numerics()) && same_machine(row)
     };
     let (mine, other): (Vec<&Row>, Vec<&Row>) = contents.rows.values().partition(|row| same_numerics(row));
-    let (long, short): (Vec<&Row>, Vec<&Row>) = mine.into_iter().filter(|row| row.status != Status::Failed).partition(|row| is_long(row));
-    let few_steps = |row: &&Row| arguments.most_steps.is_none_or(|most| row.spec.whole("steps").is_none_or(|steps| steps <= most));
+    let (long, short): (Vec<&Row>, Vec<&Row>) =
+        mine.into_iter().filter(|row| row.status != Status::Failed).partition(|row| is_long(row));
+    let few_steps =
+        |row: &&Row| arguments.most_steps.is_none_or(|most| row.spec.whole("steps").is_none_or(|steps| steps <= most));
     let has_images = !long.is_empty() || other.iter().any(|row| is_long(row));
     let mut rows = sample(short.into_iter().filter(few_steps).collect(), seed, arguments.sample);
     rows.extend(sample(long, seed, arguments.images));

@@ -43,7 +43,8 @@ pub(super) const PRESETS: [&str; 4] = ["smoke", "quick", "laptop", "paper"];
 
 /// The names of the experiments that come with the library and whose tasks are there.
 pub fn names(catalogue: &Catalogue) -> Vec<&'static str> {
-    let there = |text: &str| match toml::from_str::<toml::Table>(text).ok().and_then(|table| table.get("task").cloned()) {
+    let there = |text: &str| match toml::from_str::<toml::Table>(text).ok().and_then(|table| table.get("task").cloned())
+    {
         Some(toml::Value::String(task)) => catalogue.task(&task).is_ok(),
         _ => true,
     };
@@ -61,7 +62,12 @@ pub fn presets(name: &str) -> Vec<String> {
 }
 
 /// Loads the named experiments; `all` stands for every one that comes with the library.
-pub fn load_all(catalogue: &Catalogue, known: &Names, names: &[String], overrides: &Overrides) -> Result<Vec<Experiment>> {
+pub fn load_all(
+    catalogue: &Catalogue,
+    known: &Names,
+    names: &[String],
+    overrides: &Overrides,
+) -> Result<Vec<Experiment>> {
     let all = self::names(catalogue);
     let names = if names == ["all"] { all } else { names.iter().map(String::as_str).collect() };
     names.into_iter().map(|name| load(catalogue, known, name, overrides)).collect()

@@ -67,7 +67,8 @@ impl Checker<'_> {
 
     /// The line of a key that stands in no particular table.
     fn line_of_key(&self, key: &str) -> String {
-        let is_key = |line: &str| line.trim_start().strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with('='));
+        let is_key =
+            |line: &str| line.trim_start().strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with('='));
         let line = self.text.lines().position(is_key);
         line.map_or(self.file.clone(), |line| format!("{}, line {}", self.file, line + 1))
     }
@@ -180,8 +181,12 @@ impl Checker<'_> {
             ensure!(written.model.is_empty(), "{} has no task", self.file);
             let unknown = written.settings.keys().next();
             if let Some(key) = unknown {
-                return Err(nalm::Error::unknown("key", key, &["title", "analysis", "figures", "task", "default_preset"]))
-                    .at(|| self.line_of_key(key));
+                return Err(nalm::Error::unknown(
+                    "key",
+                    key,
+                    &["title", "analysis", "figures", "task", "default_preset"],
+                ))
+                .at(|| self.line_of_key(key));
             }
             return Ok(());
         };
@@ -234,10 +239,18 @@ impl Checker<'_> {
         }
         let mut pairs: Vec<(String, Option<String>)> = self.overrides.ranges.clone();
         if pairs.is_empty() {
-            let written = preset.ranges.as_ref().map(|ranges| ranges.iter().map(|range| self.range(range)).collect::<Result<_>>());
+            let written = preset
+                .ranges
+                .as_ref()
+                .map(|ranges| ranges.iter().map(|range| self.range(range)).collect::<Result<_>>());
             pairs = written.unwrap_or_else(|| Ok(paper_ranges().into_iter().map(|range| (range, None)).collect()))?;
         }
-        ensure!(!pairs.is_empty(), "{}: preset {} has no ranges; leave the key out for the published ones", self.file, self.preset);
+        ensure!(
+            !pairs.is_empty(),
+            "{}: preset {} has no ranges; leave the key out for the published ones",
+            self.file,
+            self.preset
+        );
         let label = |(train, test): &(String, Option<String>)| {
             let twice = pairs.iter().filter(|(other, _)| other == train).count() > 1;
             test.as_ref().filter(|_| twice).map_or(train.clone(), |test| format!("{train}, tested on {test}"))
@@ -264,10 +277,14 @@ impl Checker<'_> {
                 })
             }
             toml::Value::Table(pair) => match (pair.get("train"), pair.get("test"), pair.len()) {
-                (Some(toml::Value::String(train)), Some(toml::Value::String(test)), 2) => Ok((normal(train)?, Some(normal(test)?))),
+                (Some(toml::Value::String(train)), Some(toml::Value::String(test)), 2) => {
+                    Ok((normal(train)?, Some(normal(test)?)))
+                }
                 _ => bail!("a range has the keys train and test, such as {{ train = \"U[3,4)\", test = \"U[4,10)\" }}"),
             },
-            other => bail!("{other} is no range; write it like \"U[1,2)\" or {{ train = \"U[3,4)\", test = \"U[4,10)\" }}"),
+            other => {
+                bail!("{other} is no range; write it like \"U[1,2)\" or {{ train = \"U[3,4)\", test = \"U[4,10)\" }}")
+            }
         };
         read().at(|| self.at(written))
     }
@@ -277,7 +294,13 @@ impl Checker<'_> {
         let Some(seeds) = &preset.seeds else { bail!("{file}: preset {name} has no seeds") };
         let enough = |n: u64| {
             let ok = (1..=1_000_000).contains(&n);
-            if ok { Ok(n) } else { Err(Error::Request(format!("{file}: preset {name} has {n} seeds; give at least 1 and at most a million"))) }
+            if ok {
+                Ok(n)
+            } else {
+                Err(Error::Request(format!(
+                    "{file}: preset {name} has {n} seeds; give at least 1 and at most a million"
+                )))
+            }
         };
         match (seeds, self.overrides.seeds) {
             (Seeds::List(list), asked) => {
@@ -339,7 +362,8 @@ impl Checker<'_> {
                     false => format!("{file}, section {}, {}", section.name, place.label),
                 };
                 // What is wrong with a model or a value shows when one of its runs is made ready.
-                let first = task.specify(self.catalogue, &choices).map_err(|error| self.blame(error, written)).at(at)?;
+                let first =
+                    task.specify(self.catalogue, &choices).map_err(|error| self.blame(error, written)).at(at)?;
                 let last_layer = task.check(self.catalogue, &first).at(at)?;
                 let start = into.runs.len();
                 match section.grid {
@@ -384,13 +408,20 @@ impl Checker<'_> {
         let text = error.to_string();
         let key = written.settings.keys().find(|key| text.contains(key.as_str()));
         match key {
-            Some(key) => Error::At { place: self.line_of_key(key), source: Box::new(error) },
+            Some(key) => Error::At { place: self.line_of_key(key), cause: Box::new(error) },
             None => error,
         }
     }
 
     /// What a model has chosen, from the most general to the most particular: the file, the preset, the section, the model.
-    fn choices(&self, written: &Written, section: &WrittenSection, preset: &Preset, task: &dyn Task, model: &Model) -> Result<Choices> {
+    fn choices(
+        &self,
+        written: &Written,
+        section: &WrittenSection,
+        preset: &Preset,
+        task: &dyn Task,
+        model: &Model,
+    ) -> Result<Choices> {
         let mut values = BTreeMap::new();
         for settings in [&written.settings, &preset.settings, &section.settings, &model.options] {
             for (key, value) in settings {
@@ -399,7 +430,9 @@ impl Checker<'_> {
         }
         // A section's own preset is more particular than the section.
         if let Some(own) = section.preset.get(&self.preset) {
-            own.settings.iter().try_for_each(|(key, value)| self.value(key, value).map(|value| _ = values.insert(key.clone(), value)))?;
+            own.settings.iter().try_for_each(|(key, value)| {
+                self.value(key, value).map(|value| _ = values.insert(key.clone(), value))
+            })?;
         }
         for (key, value) in &model.options {
             values.insert(key.clone(), self.value(key, value)?);
@@ -437,7 +470,8 @@ impl Checker<'_> {
 
     /// Whether a model on a task has a setting. Steps and streams are for all, so that tasks without them can say what they have instead.
     fn has(&self, task: &dyn Task, module: Option<&str>, key: &str) -> bool {
-        let options = module.and_then(|module| self.catalogue.module(module).ok()).map_or(&[][..], |entry| entry.single.options);
+        let options =
+            module.and_then(|module| self.catalogue.module(module).ok()).map_or(&[][..], |entry| entry.single.options);
         let own = task.settings().iter().chain(options).any(|setting| setting.name == key);
         own || key == "steps" || key == "stream"
     }
@@ -467,12 +501,18 @@ impl Checker<'_> {
                 names.sort_unstable();
                 names.dedup();
                 ensure!(!names.contains(&key.as_str()), "--set {key}: no model of {} has this option", into.name);
+                let elsewhere =
+                    self.catalogue.tasks().iter().find(|task| task.settings().iter().any(|s| s.name == key));
+                if let (Some(task), Some(section)) = (elsewhere, into.sections.first()) {
+                    bail!("--set {key}: {key} is a setting of {}, not of {}", task.name(), section.task);
+                }
                 return Err(nalm::Error::unknown("option", key, &names)).at(|| "--set".into());
             }
             if have.len() < all.len() {
                 let labels: Vec<&str> = have.iter().map(|&model| into.models[model].as_str()).collect();
                 let plain = value.as_str().map_or_else(|| value.to_string(), String::from);
-                into.notes.push(format!("{key} = {plain} is set for {}; the other models do not have it", labels.join(", ")));
+                into.notes
+                    .push(format!("{key} = {plain} is set for {}; the other models do not have it", labels.join(", ")));
             }
         }
         Ok(())
@@ -522,4 +562,3 @@ fn starts(side: usize) -> impl Iterator<Item = [f64; 2]> {
     let at = move |k: usize| (k as f64 + 0.5) / side as f64;
     (0..side * side).map(move |k| [at(k % side), at(k / side)])
 }
-

@@ -54,7 +54,10 @@ pub(super) fn check(checker: &Checker<'_>, written: &Written, experiment: &Exper
         }
         let relations = relations(checker, written, expect, metric).at(|| place.clone())?;
         ensure!(model.is_some() || metric == "noise_bound", "{place}: this expectation needs a model");
-        if let Some(range) = &expect.range {
+        // A place that this preset does not have may be one of another preset, if it is a range.
+        let known =
+            |label: &str| experiment.sections.iter().any(|section| section.places.iter().any(|place| place == label));
+        if let Some(range) = expect.range.as_ref().filter(|range| !known(range.get_ref())) {
             range.get_ref().parse::<nalm::Distribution>().at(|| checker.at(range))?;
         }
         // A statement about a preset is none about runs with other settings.
@@ -83,7 +86,13 @@ fn places(expect: &Expect, experiment: &Experiment, model: Option<usize>) -> Vec
     if plain { vec![String::new()] } else { super::check::paper_ranges() }
 }
 
-fn section(checker: &Checker<'_>, expect: &Expect, experiment: &Experiment, model: Option<usize>, place: &str) -> Result<usize> {
+fn section(
+    checker: &Checker<'_>,
+    expect: &Expect,
+    experiment: &Experiment,
+    model: Option<usize>,
+    place: &str,
+) -> Result<usize> {
     let Some(name) = &expect.section else {
         let group = experiment.groups.iter().find(|group| Some(group.model) == model && group.place == place);
         return Ok(group.map_or(0, |group| group.section));
@@ -93,7 +102,12 @@ fn section(checker: &Checker<'_>, expect: &Expect, experiment: &Experiment, mode
     names.iter().position(|known| known == name.get_ref()).ok_or_else(unknown).at(|| checker.at(name))
 }
 
-fn relations(checker: &Checker<'_>, written: &Written, expect: &Expect, metric: &str) -> Result<Vec<(Option<usize>, Relation)>> {
+fn relations(
+    checker: &Checker<'_>,
+    written: &Written,
+    expect: &Expect,
+    metric: &str,
+) -> Result<Vec<(Option<usize>, Relation)>> {
     let model = |name| checker.model(written, name);
     let given = [
         expect.is.map(|value| match value {
@@ -108,14 +122,20 @@ fn relations(checker: &Checker<'_>, written: &Written, expect: &Expect, metric: 
     let by_length = metric == "success_at_length";
     let all: Vec<(Option<usize>, Relation)> = match (given.next(), given.next(), &expect.values) {
         (Some(relation), None, None) => vec![(None, relation)],
-        (None, None, Some(values)) if by_length => (1..).map(Some).zip(values.iter().copied().map(Relation::Is)).collect(),
+        (None, None, Some(values)) if by_length => {
+            (1..).map(Some).zip(values.iter().copied().map(Relation::Is)).collect()
+        }
         (None, None, Some(_)) => bail!("{metric} has no lengths; give is, below, above or equals instead of values"),
         _ => bail!("an expectation has exactly one of is, below, above, equals and values"),
     };
-    let is_rate = by_length || ["success", "validation_success", "at_one"].contains(&metric) || metric.starts_with("product_");
+    let is_rate =
+        by_length || ["success", "validation_success", "at_one"].contains(&metric) || metric.starts_with("product_");
     for (_, relation) in &all {
         if let Relation::Is(rate) | Relation::Below(rate) = relation {
-            ensure!(!is_rate || (0.0..=1.0).contains(rate), "a rate of {rate} was never published; give one between 0 and 1");
+            ensure!(
+                !is_rate || (0.0..=1.0).contains(rate),
+                "a rate of {rate} was never published; give one between 0 and 1"
+            );
         }
     }
     Ok(all)

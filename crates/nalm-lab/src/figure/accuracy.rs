@@ -26,7 +26,8 @@ pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
         return None;
     }
     // Strict equality was published for isolated digits; alone it misleads.
-    let rules: &[&str] = if experiment.sections[0].task == "mnist-isolated" { &["strict", "rounded"] } else { &["rounded"] };
+    let rules: &[&str] =
+        if experiment.sections[0].task == "mnist-isolated" { &["strict", "rounded"] } else { &["rounded"] };
     let caption = format!("{}: accuracy at the end, mean over folds with 95 % intervals", experiment.title);
     let mut svg = Svg::new(&caption, WIDTH);
     let mut data = vec![record(&[&"rule", &"model", &"of", &"runs", &"mean", &"lower", &"upper", &"standard_error"])];

@@ -2,9 +2,9 @@
 
 use super::svg::{Axis, Svg, colour, polyline};
 use super::{Figure, number, record};
+use crate::stats::{Estimate, student};
 use crate::summary::Results;
 use crate::summary::histories::{Model, models};
-use crate::stats::{Estimate, student};
 use nalm_vision::score::{Accuracy, Score};
 
 const WIDE: f64 = 330.0;
@@ -29,7 +29,11 @@ fn means(model: &Model<'_>, value: impl Fn(&Score) -> f64) -> Vec<(f64, Estimate
 type Panel = (&'static str, fn(&Score) -> f64);
 
 fn digits(results: &Results<'_>, models: &[Model<'_>]) -> Option<Figure> {
-    let last = models.iter().filter_map(|m| m.products().iter().filter_map(|(_, all)| Some(all.last()?.epoch)).max()).max()?.max(1);
+    let last = models
+        .iter()
+        .filter_map(|m| m.products().iter().filter_map(|(_, all)| Some(all.last()?.epoch)).max())
+        .max()?
+        .max(1);
     fn rule(accuracy: &Accuracy, strict: bool) -> f64 {
         if strict { accuracy.strict } else { accuracy.rounded }
     }
@@ -41,8 +45,11 @@ fn digits(results: &Results<'_>, models: &[Model<'_>]) -> Option<Figure> {
         ("first digit, strict", |s| rule(&s.accuracy[1], true)),
         ("second digit, strict", |s| rule(&s.accuracy[2], true)),
     ];
-    let panels: Vec<Panel> =
-        if results.experiment.sections[0].task == "mnist-isolated" { [strict, rounded].concat() } else { rounded.to_vec() };
+    let panels: Vec<Panel> = if results.experiment.sections[0].task == "mnist-isolated" {
+        [strict, rounded].concat()
+    } else {
+        rounded.to_vec()
+    };
     let caption = "Test accuracy of the two digits over the epochs, mean over folds; ribbons are 95 % intervals";
     let mut svg = Svg::new(caption, 24.0 + 2.0 * (WIDE + 74.0));
     let mut data = vec![record(&[&"panel", &"model", &"epoch", &"mean", &"lower", &"upper"])];

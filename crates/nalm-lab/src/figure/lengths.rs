@@ -2,10 +2,10 @@
 
 use super::svg::{Anchor, Axis, Svg, colour};
 use super::{Figure, number, record};
+use crate::stats::Estimate;
 use crate::summary::Results;
 use crate::summary::histories::{Model, models};
 use crate::summary::sequences::{ByLength, by_length, thresholds};
-use crate::stats::Estimate;
 use nalm_vision::sequential::LENGTHS;
 
 const WIDTH: f64 = 860.0;
@@ -23,11 +23,8 @@ const FACETS: [Facet; 3] = [
 pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
     let models = models(results);
     let limits = models.iter().find(|model| model.is_reference()).and_then(thresholds)?;
-    let others: Vec<(&Model<'_>, Vec<ByLength>)> = models
-        .iter()
-        .filter(|model| !model.is_reference())
-        .map(|model| (model, by_length(model, &limits)))
-        .collect();
+    let others: Vec<(&Model<'_>, Vec<ByLength>)> =
+        models.iter().filter(|model| !model.is_reference()).map(|model| (model, by_length(model, &limits))).collect();
     if others.is_empty() {
         return None;
     }

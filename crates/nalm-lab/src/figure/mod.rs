@@ -49,13 +49,17 @@ pub fn list() -> Vec<Kind> {
         kind("bars", "the same with success as bars", facets::bars),
         kind("surfaces", "predictions over the plane", |results| surfaces::draw(results).into_iter().collect()),
         kind("landscape", "the loss over two weights", |_| vec![landscape::draw()]),
-        kind("basins", "where training ends, by where it starts", |results| basins::draw(results).into_iter().collect()),
+        kind("basins", "where training ends, by where it starts", |results| {
+            basins::draw(results).into_iter().collect()
+        }),
         kind("trajectories", "the way of the weights", |results| trajectories::draw(results).into_iter().collect()),
         kind("curves", "errors over steps", |results| curves::draw(results).into_iter().collect()),
         kind("noise-bound", "the upper end of the batch noise", |_| vec![noise_bound::draw()]),
         kind("spectrum", "eigenvalues of the Gauss-Newton matrix", |_| spectrum::draw().into_iter().collect()),
         #[cfg(feature = "images")]
-        kind("accuracy", "accuracy of product and digits, by model", |results| accuracy::draw(results).into_iter().collect()),
+        kind("accuracy", "accuracy of product and digits, by model", |results| {
+            accuracy::draw(results).into_iter().collect()
+        }),
         #[cfg(feature = "images")]
         kind("weights", "the way of the head's weights", |results| weights::draw(results).into_iter().collect()),
         #[cfg(feature = "images")]

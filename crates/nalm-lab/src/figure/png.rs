@@ -6,7 +6,9 @@ use std::path::Path;
 /// Without the feature, says how to get it.
 #[cfg(not(feature = "png"))]
 pub fn write(_folder: &Path, _name: &str) -> Result<()> {
-    Err(Error::Request("PNG is not built in; build with the feature png: cargo install --path crates/nalm-cli --features png".into()))
+    Err(Error::Request(
+        "PNG is not built in; build with the feature png: cargo install --path crates/nalm-cli --features png".into(),
+    ))
 }
 
 /// Pixels per unit of a figure: sharp at column width in print.
@@ -25,7 +27,9 @@ pub fn write(folder: &Path, name: &str) -> Result<()> {
     // Without a font, text would be left out in silence.
     let family = options.fontdb.faces().next().and_then(|face| face.families.first()).map(|(name, _)| name.clone());
     let Some(family) = family else {
-        return Err(Error::Request("PNG needs a font on this machine, and none was found; install one, such as DejaVu Sans".into()));
+        return Err(Error::Request(
+            "PNG needs a font on this machine, and none was found; install one, such as DejaVu Sans".into(),
+        ));
     };
     let known = |name: &str| options.fontdb.faces().any(|face| face.families.iter().any(|(family, _)| family == name));
     if !["Helvetica", "Arial", "DejaVu Sans"].into_iter().any(known) {

@@ -30,14 +30,19 @@ pub struct Svg {
     width: f64,
 }
 
+/// Where a text is held.
 #[derive(Clone, Copy)]
 pub enum Anchor {
+    /// At its beginning.
     Start,
+    /// In its middle.
     Middle,
+    /// At its end.
     End,
 }
 
 impl Svg {
+    /// An empty drawing.
     pub fn new(title: &str, width: f64) -> Self {
         Self { body: String::new(), title: title.into(), width }
     }
@@ -47,14 +52,17 @@ impl Svg {
         writeln!(self.body, "{line}").expect("a string takes everything");
     }
 
+    /// Writes a text.
     pub fn text(&mut self, x: f64, y: f64, anchor: Anchor, text: &str) {
         self.styled_text(x, y, anchor, "", text);
     }
 
+    /// Writes a bold text.
     pub fn bold(&mut self, x: f64, y: f64, text: &str) {
         self.styled_text(x, y, Anchor::Start, " font-weight=\"bold\"", text);
     }
 
+    /// Writes a text with further attributes.
     pub fn styled_text(&mut self, x: f64, y: f64, anchor: Anchor, style: &str, text: &str) {
         let anchor = match anchor {
             Anchor::Start => "start",
@@ -166,11 +174,14 @@ pub struct Axis {
     low: f64,
     high: f64,
     logarithmic: bool,
+    /// Where it begins in the drawing.
     pub start: f64,
+    /// Where it ends.
     pub end: f64,
 }
 
 impl Axis {
+    /// An axis with equal steps.
     pub fn linear(low: f64, high: f64, start: f64, end: f64) -> Self {
         Self { low, high, logarithmic: false, start, end }
     }

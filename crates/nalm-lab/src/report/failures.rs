@@ -18,7 +18,8 @@ pub(super) fn list(results: &Results<'_>) -> Vec<Block> {
 /// Runs with a reason not to count.
 fn not_carried_out(results: &Results<'_>) -> Vec<String> {
     let rows = results.rows.iter().flatten();
-    let line = |row: &&Row| Some(format!("{} with seed {}: {}", row.spec.module(), row.spec.seed(), row.reason.as_ref()?));
+    let line =
+        |row: &&Row| Some(format!("{} with seed {}: {}", row.spec.module(), row.spec.seed(), row.reason.as_ref()?));
     rows.filter_map(line).collect()
 }
 

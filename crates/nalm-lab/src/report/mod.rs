@@ -76,7 +76,8 @@ pub fn write(results: &Results<'_>, kinds: &[Kind], contents: &Contents, folder:
 pub fn write_index(found: Vec<Found>, folder: &Path) -> Result<()> {
     let (agree, compared) = found.iter().fold((0, 0), |(a, c), f| (a + f.agree, c + f.compared));
     let title = "Neural Arithmetic Logic Modules: published and ours";
-    let mut blocks = vec![Block::Title(title.into()), Block::Text(format!("{agree} of {compared} published values agree."))];
+    let mut blocks =
+        vec![Block::Title(title.into()), Block::Text(format!("{agree} of {compared} published values agree."))];
     blocks.extend(found.into_iter().flat_map(|found| found.blocks));
     save(folder, "index.html", &page::html(title, &blocks))?;
     save(folder, "index.md", &page::markdown(&blocks))

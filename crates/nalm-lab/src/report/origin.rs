@@ -28,7 +28,8 @@ pub(super) fn text(results: &Results<'_>, contents: &Contents) -> String {
         list(|s| format!("nalm {} (revision {}, numerics {})", s.version, known(&s.revision), s.numerics)),
         list(|s| known(&s.machine).into())
     );
-    let total = |of: fn(&Session) -> Option<f64>| sessions.iter().map(|&k| of(&contents.sessions[k])).sum::<Option<f64>>();
+    let total =
+        |of: fn(&Session) -> Option<f64>| sessions.iter().map(|&k| of(&contents.sessions[k])).sum::<Option<f64>>();
     if let (Some(seconds), Some(cpu)) = (total(|s| s.seconds), total(|s| s.cpu_seconds)) {
         text += &format!(
             " The processes that did so (and perhaps other runs) took {seconds:.0} s, {cpu:.0} s of processor time."

@@ -5,20 +5,31 @@ use std::fmt::Write;
 
 /// A part of a page.
 pub enum Block {
+    /// The title of a page.
     Title(String),
+    /// The heading of a part.
     Heading(String),
+    /// Paragraphs.
     Text(String),
+    /// Something to type.
     Code(String),
+    /// A figure.
     Figure {
         /// The name of its files, without extension.
         file: String,
+        /// What stands below it.
         caption: String,
+        /// The drawing.
         svg: String,
     },
+    /// A table.
     Table {
+        /// The names of its columns.
         head: Vec<String>,
+        /// Its rows.
         rows: Vec<Vec<String>>,
     },
+    /// Points.
     List(Vec<String>),
 }
 

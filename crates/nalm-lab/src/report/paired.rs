@@ -10,7 +10,8 @@ use crate::task::Measures;
 pub(super) fn tables(results: &Results<'_>) -> Vec<Block> {
     let experiment = results.experiment;
     let mut blocks = Vec::new();
-    let sections = experiment.sections.iter().enumerate().filter(|(_, s)| s.grid.is_none() && s.measures == Measures::Runs);
+    let sections =
+        experiment.sections.iter().enumerate().filter(|(_, s)| s.grid.is_none() && s.measures == Measures::Runs);
     for (section, baseline) in sections.flat_map(|(k, _)| experiment.baselines.iter().map(move |&b| (k, b))) {
         let models = (0..experiment.models.len()).filter(|&model| model != baseline);
         let rows: Vec<Vec<String>> = models.filter_map(|model| row(results, section, model, baseline)).collect();

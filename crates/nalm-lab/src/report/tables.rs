@@ -38,7 +38,9 @@ pub(super) fn results(results: &Results<'_>, section: usize) -> Vec<Block> {
     // A metric that no run has says nothing; those that are shown by default are there anyway.
     let shown = results.metrics.iter().filter(|metric| metric.table);
     let metrics: Vec<_> = shown
-        .filter(|metric| metric.name != "simulated_success" || cells.iter().any(|cell| cell.get(metric.name).mean.is_some()))
+        .filter(|metric| {
+            metric.name != "simulated_success" || cells.iter().any(|cell| cell.get(metric.name).mean.is_some())
+        })
         .collect();
     let row = |c: &&Cell| {
         let numbers = metrics.iter().map(|metric| {
@@ -47,9 +49,7 @@ pub(super) fn results(results: &Results<'_>, section: usize) -> Vec<Block> {
         });
         [c.label.clone(), c.place.clone()].into_iter().chain(numbers).collect()
     };
-    let head = ["model", "range"].into_iter().chain(metrics.iter().map(|metric| metric.label)).map(String::from).collect();
-    vec![
-        Block::Heading(format!("All results{of}")),
-        Block::Table { head, rows: cells.iter().map(row).collect() },
-    ]
+    let head =
+        ["model", "range"].into_iter().chain(metrics.iter().map(|metric| metric.label)).map(String::from).collect();
+    vec![Block::Heading(format!("All results{of}")), Block::Table { head, rows: cells.iter().map(row).collect() }]
 }

@@ -10,6 +10,7 @@ const MOST_WEIGHTS: usize = 8;
 /// The learning curve of a run, and the way of its last layer's weights.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct Curve {
+    /// Errors on the way.
     pub errors: Vec<Point>,
     /// Updates done, and the weights after them.
     pub weights: Vec<(u64, Vec<Option<f32>>)>,
@@ -18,9 +19,13 @@ pub struct Curve {
 /// Errors of the weights after `step` updates.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Point {
+    /// Updates before.
     pub step: u64,
+    /// On the validation set.
     pub validation: Option<f64>,
+    /// On the test set.
     pub test: Option<f64>,
+    /// Of the weights.
     pub sparsity: Option<f64>,
 }
 

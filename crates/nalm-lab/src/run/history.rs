@@ -67,7 +67,10 @@ mod tests {
         let number = |name: &str| found[name].as_f64();
         assert_eq!((number("product_strict"), number("train_product_strict")), (Some(0.4), Some(0.9)));
         assert_eq!((number("first_digit_strict"), number("without_zero_strict")), (Some(0.1), Some(0.3)));
-        assert_eq!((number("with_zero_strict"), number("test_error"), number("off_one")), (None, Some(4.0), Some(0.25)));
+        assert_eq!(
+            (number("with_zero_strict"), number("test_error"), number("off_one")),
+            (None, Some(4.0), Some(0.25))
+        );
         assert_eq!(found["at_one"], json!(true));
         let plain = metrics(&json!({"product": [measured(0.4, json!([]))]}));
         assert!(!plain.contains_key("at_one") && !plain.contains_key("off_one"));
@@ -79,7 +82,8 @@ mod tests {
             let part = |share: f64| json!({"rounded": share, "rounded_last": share / 2.0});
             json!({"step": step, "valid": {"error": error}, "sparsity": 0.1, "test": [part(0.2), part(0.4), part(0.0), part(0.0), part(0.6)]})
         };
-        let found = metrics(&json!({"sequence": [measured(0, json!(3.0)), measured(5, json!(1.0)), measured(9, Value::Null)]}));
+        let found =
+            metrics(&json!({"sequence": [measured(0, json!(3.0)), measured(5, json!(1.0)), measured(9, Value::Null)]}));
         assert_eq!((found["best_step"].as_u64(), found["validation_error"].as_f64()), (Some(5), Some(1.0)));
         assert_eq!((found["digit_rounded"].as_f64(), found["five_digits_rounded"].as_f64()), (Some(0.2), Some(0.3)));
         assert!(metrics(&json!({"sequence": []})).is_empty());

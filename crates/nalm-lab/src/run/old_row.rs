@@ -6,7 +6,18 @@ use serde_json::{Map, Value, json};
 
 /// What the top of an old row with numbers had of its specification.
 const SPEC: [&str; 13] = [
-    "task", "operation", "inputs", "range", "test_range", "module", "options", "seed", "stream", "steps", "schedule", "problem",
+    "task",
+    "operation",
+    "inputs",
+    "range",
+    "test_range",
+    "module",
+    "options",
+    "seed",
+    "stream",
+    "steps",
+    "schedule",
+    "problem",
     "numerics",
 ];
 

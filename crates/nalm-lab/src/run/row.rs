@@ -106,7 +106,10 @@ impl Row {
     /// The parameters that the row holds.
     pub fn weights(&self) -> Vec<Option<f32>> {
         let number = |value: &Value| value.as_f64().map(|w| w as f32);
-        self.artefacts.get("weights").and_then(Value::as_array).map_or(Vec::new(), |all| all.iter().map(number).collect())
+        self.artefacts
+            .get("weights")
+            .and_then(Value::as_array)
+            .map_or(Vec::new(), |all| all.iter().map(number).collect())
     }
 
     /// Its learning curve, if it was kept.

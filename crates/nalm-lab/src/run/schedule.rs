@@ -10,10 +10,13 @@ use sha2::{Digest, Sha256};
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Written {
+    /// How often it may begin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempts: Option<u32>,
+    /// The relative error on held-out data that ends it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub goal: Option<f64>,
+    /// One after the other.
     pub phase: Vec<WrittenPhase>,
 }
 
@@ -23,30 +26,43 @@ pub struct Written {
 pub struct WrittenPhase {
     /// adam or lm.
     pub optimiser: String,
+    /// Updates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steps: Option<u64>,
+    /// Samples in a batch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub batch: Option<usize>,
+    /// The learning rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub learning_rate: Option<f64>,
+    /// mse, pearson or mape.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loss: Option<String>,
+    /// Whether noisy modules are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub noise: Option<bool>,
+    /// First and last step of the penalty's ramp; no penalty if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ramp: Option<[u64; 2]>,
+    /// Whether weights are moved into their boxes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clamp: Option<bool>,
+    /// Iterations of the fit at most.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub iterations: Option<u64>,
+    /// Samples of the fit at least.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub samples: Option<usize>,
+    /// Samples for each parameter at least.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per_parameter: Option<f64>,
+    /// How strongly weights are pulled to whole numbers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pull: Option<f64>,
+    /// The damping that the fit starts with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub damping: Option<f64>,
+    /// Whether weights are rounded at the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub discretise: Option<bool>,
     /// f64, or f32 for the network's own.

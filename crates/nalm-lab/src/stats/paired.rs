@@ -3,20 +3,30 @@
 /// A run as a pair sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Judged {
+    /// Whether it is solved.
     pub solved: bool,
+    /// When.
     pub solved_at: Option<f64>,
 }
 
 /// Two groups over common seeds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Paired {
+    /// Common seeds.
     pub pairs: usize,
+    /// Only the first solves these.
     pub only_a: usize,
+    /// Only the second solves these.
     pub only_b: usize,
+    /// Of these two.
     pub mcnemar_p: f64,
+    /// Both solve these.
     pub both_solved: usize,
+    /// The first is earlier.
     pub a_first: usize,
+    /// The second is earlier.
     pub b_first: usize,
+    /// Of these two.
     pub sign_test_p: f64,
 }
 

@@ -73,9 +73,11 @@ impl Segment {
 
     fn write(&mut self, value: &Value) -> Result<()> {
         let line = line::format(value);
-        let what = || format!("cannot write to {}; finished runs are kept, make room and repeat the command", self.path.display());
+        let what = || {
+            format!("cannot write to {}; finished runs are kept, make room and repeat the command", self.path.display())
+        };
         // One call, so that another process never sees the middle of a line without its end being on the way.
-        self.file.write_all(line.as_bytes()).map_err(|source| Error::File { what: what(), source })?;
+        self.file.write_all(line.as_bytes()).map_err(|cause| Error::File { what: what(), cause })?;
         self.unsynced += 1;
         Ok(())
     }

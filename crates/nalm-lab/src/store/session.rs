@@ -45,6 +45,9 @@ pub(super) fn without_folders(argument: &str) -> String {
 mod tests {
     #[test]
     fn folders_are_left_out() {
-        assert_eq!(["--store", "results", "/somewhere/results"].map(super::without_folders), ["--store", "results", "results"]);
+        assert_eq!(
+            ["--store", "results", "/somewhere/results"].map(super::without_folders),
+            ["--store", "results", "results"]
+        );
     }
 }

@@ -11,7 +11,8 @@ pub(super) fn save(tensors: &Tensors, store: &Path, id: &str) -> Result<()> {
     let folder = store.join("weights");
     std::fs::create_dir_all(&folder).map_err(Error::file("cannot make the folder", &folder))?;
     let (aside, path) = (folder.join(format!("{id}.new")), folder.join(format!("{id}.safetensors")));
-    let wrong = |error: safetensors::SafeTensorError| Error::Request(format!("cannot write {}: {error}", path.display()));
+    let wrong =
+        |error: safetensors::SafeTensorError| Error::Request(format!("cannot write {}: {error}", path.display()));
     let bytes: Vec<Vec<u8>> =
         tensors.tensors.iter().map(|(.., numbers)| numbers.iter().flat_map(|w| w.to_le_bytes()).collect()).collect();
     let views = tensors.tensors.iter().zip(&bytes).map(|((name, shape, _), bytes)| {

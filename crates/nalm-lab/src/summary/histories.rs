@@ -19,7 +19,9 @@ pub struct Model<'a> {
 /// The models of an experiment that have rows.
 pub fn models<'a>(results: &Results<'a>) -> Vec<Model<'a>> {
     let experiment = results.experiment;
-    let of = |group: &'a crate::experiment::Group| Model::new(&experiment.models[group.model], group.model, results.of(group));
+    let of = |group: &'a crate::experiment::Group| {
+        Model::new(&experiment.models[group.model], group.model, results.of(group))
+    };
     experiment.groups.iter().map(of).filter(|model| !model.rows.is_empty()).collect()
 }
 

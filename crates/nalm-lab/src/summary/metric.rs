@@ -56,7 +56,12 @@ pub struct Metric {
 
 impl Metric {
     /// A metric that is neither in CSV files nor in tables nor in figures.
-    pub const fn new(name: &'static str, label: &'static str, estimator: Estimator, of: fn(&Row) -> Option<f64>) -> Self {
+    pub const fn new(
+        name: &'static str,
+        label: &'static str,
+        estimator: Estimator,
+        of: fn(&Row) -> Option<f64>,
+    ) -> Self {
         let over = Over::All;
         Self { name, label, of, estimator, over, show: plain, words: ("", ""), csv: false, table: false, panel: None }
     }
@@ -180,16 +185,24 @@ pub fn list() -> Vec<Metric> {
             .shown(whole)
             .words("best step ", "")
             .in_csv(),
-        Metric::new("simulated_success", "success, simulated threshold", Rate, |row| flag(row.flag("solved_simulated")))
-            .in_csv()
-            .in_tables(),
+        Metric::new("simulated_success", "success, simulated threshold", Rate, |row| {
+            flag(row.flag("solved_simulated"))
+        })
+        .in_csv()
+        .in_tables(),
         Metric::new("validation_success", "success inside", Rate, |row| {
             let below = |error: f64| f64::from(u8::from(error < FLAT));
             row.number("validation_error").map(below).or(Some(0.0))
         })
         .words("", " inside"),
-        Metric::new("product_strict", "strict", Share, |row| row.number("product_strict")).shown(percent).words("strict ", ""),
-        Metric::new("product_rounded", "rounded", Share, |row| row.number("product_rounded")).shown(percent).words("rounded ", ""),
-        Metric::new("at_one", "weights (1, 1)", Rate, |row| flag(row.flag("at_one"))).shown(percent).words("weights (1, 1) in ", ""),
+        Metric::new("product_strict", "strict", Share, |row| row.number("product_strict"))
+            .shown(percent)
+            .words("strict ", ""),
+        Metric::new("product_rounded", "rounded", Share, |row| row.number("product_rounded"))
+            .shown(percent)
+            .words("rounded ", ""),
+        Metric::new("at_one", "weights (1, 1)", Rate, |row| flag(row.flag("at_one")))
+            .shown(percent)
+            .words("weights (1, 1) in ", ""),
     ]
 }

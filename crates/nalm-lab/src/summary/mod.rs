@@ -1,10 +1,10 @@
 //! Many rows into a few numbers with intervals, and published statements beside them.
 
 pub mod formula;
-pub mod metric;
-pub mod noise_bound;
 #[cfg(feature = "images")]
 pub mod histories;
+pub mod metric;
+pub mod noise_bound;
 #[cfg(feature = "images")]
 pub mod sequences;
 pub mod spectrum;
@@ -69,7 +69,12 @@ impl<'a> Results<'a> {
     ) -> Self {
         let rows = experiment.runs.iter().map(|run| rows.get(&run.id())).collect();
         let mut results = Self { catalogue, metrics, experiment, rows, cells: Vec::new() };
-        results.cells = experiment.groups.iter().filter(|g| experiment.is_sampled(g)).filter_map(|g| results.summarise(g)).collect();
+        results.cells = experiment
+            .groups
+            .iter()
+            .filter(|g| experiment.is_sampled(g))
+            .filter_map(|g| results.summarise(g))
+            .collect();
         results
     }
 

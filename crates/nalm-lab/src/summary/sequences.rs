@@ -6,18 +6,25 @@ use nalm_vision::sequential;
 
 /// A model on sequences of one length.
 pub struct ByLength {
+    /// Runs that solve it.
     pub solved: usize,
+    /// Runs.
     pub n: usize,
+    /// Their share.
     pub success: Estimate,
+    /// When they do.
     pub solved_at: Estimate,
+    /// How far their weights are from 0 or 1.
     pub sparsity: Estimate,
 }
 
 /// Thresholds of the sequential task, by length from one on.
 pub struct Thresholds {
+    /// One for each length.
     pub values: Vec<f64>,
-    /// Reference seeds that count, and those that failed to solve.
+    /// Reference seeds that count.
     pub used: Vec<u64>,
+    /// Reference seeds that failed to solve.
     pub dropped: Vec<u64>,
 }
 

@@ -25,7 +25,8 @@ pub fn predictions<'a>(results: &Results<'a>, model: usize) -> Option<(&'a Row, 
     let row = *rows.iter().find(|row| row.spec.seed() == wanted).or(rows.first())?;
     let weights: Vec<f32> = row.weights().into_iter().collect::<Option<_>>()?;
     let network = task::build(results.catalogue, &row.spec).ok()?;
-    let points: Vec<f32> = (0..SIDE * SIDE).flat_map(|k| [coordinate(k % SIDE) as f32, coordinate(k / SIDE) as f32]).collect();
+    let points: Vec<f32> =
+        (0..SIDE * SIDE).flat_map(|k| [coordinate(k % SIDE) as f32, coordinate(k / SIDE) as f32]).collect();
     let values = network.predict(&weights, &points).ok()?;
     Some((row, values.into_iter().map(f64::from).collect()))
 }

@@ -55,7 +55,9 @@ impl<'a> Results<'a> {
         Some(match e.relation {
             Relation::Is(p) => (around(value(p)), ours(metric, cell, images), contains(estimate, p)),
             Relation::Mean(published) => mean(before, published, estimate)?,
-            Relation::Below(p) => (format!("below {}", around(value(p))), ours(metric, cell, images), estimate.mean? < p),
+            Relation::Below(p) => {
+                (format!("below {}", around(value(p))), ours(metric, cell, images), estimate.mean? < p)
+            }
             Relation::Above(than) if images => self.above_on_common_folds(metric, e, model, than)?,
             Relation::Above(than) => {
                 let (theirs, name) = other(than)?;
@@ -73,10 +75,18 @@ impl<'a> Results<'a> {
     }
 
     /// The order of two models over the seeds that both have.
-    fn above_on_common_folds(&self, metric: &Metric, e: &Expectation, model: usize, than: usize) -> Option<(String, String, bool)> {
+    fn above_on_common_folds(
+        &self,
+        metric: &Metric,
+        e: &Expectation,
+        model: usize,
+        than: usize,
+    ) -> Option<(String, String, bool)> {
         let rows = |model: usize| Some(self.of(self.group(e.section, model, &e.place)?));
         let (mine, theirs) = (rows(model)?, rows(than)?);
-        let pairs = mine.iter().filter_map(|row| Some((*row, *theirs.iter().find(|other| other.spec.seed() == row.spec.seed())?)));
+        let pairs = mine
+            .iter()
+            .filter_map(|row| Some((*row, *theirs.iter().find(|other| other.spec.seed() == row.spec.seed())?)));
         let (a, b): (Vec<_>, Vec<_>) = pairs.unzip();
         let (common, name) = (a.len(), &self.experiment.models[than]);
         let (mine, others) = (metric.estimate(a), metric.estimate(b));
@@ -94,8 +104,8 @@ impl<'a> Results<'a> {
     #[cfg(feature = "images")]
     fn by_length(&self, e: &Expectation) -> Option<(String, String, bool)> {
         use super::histories::models;
-        use super::sequences::{by_length, thresholds};
         use super::metric::percent;
+        use super::sequences::{by_length, thresholds};
         /// Lengths at which a model must be above another one to be so "at several lengths".
         const SEVERAL: usize = 3;
         let models = models(self);

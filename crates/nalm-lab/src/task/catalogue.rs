@@ -31,7 +31,13 @@ pub struct Alias {
 
 const ALIASES: [Alias; 4] = [
     Alias { name: "snmu-batch", label: "batch sNMU", module: "snmu", option: "noise", value: "batch" },
-    Alias { name: "nmu-grad-noise", label: "NMU + gradient noise", module: "nmu", option: "gradient_noise", value: "0.01" },
+    Alias {
+        name: "nmu-grad-noise",
+        label: "NMU + gradient noise",
+        module: "nmu",
+        option: "gradient_noise",
+        value: "0.01",
+    },
     Alias { name: "mlp-1", label: "MLP (1)", module: "mlp", option: "hidden", value: "1" },
     Alias { name: "mlp-100", label: "MLP (100)", module: "mlp", option: "hidden", value: "100" },
 ];

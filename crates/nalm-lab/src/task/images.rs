@@ -65,10 +65,16 @@ const COMMON: [Setting; 6] = [
     changes("epochs", Kind::Whole, "1000", "epochs"),
     changes("batch", Kind::Whole, "", "samples in a batch; the published number if not given"),
     changes("lambda", Kind::Number, "", "strength of the sparsity penalty; the published one if not given"),
-    changes("ramp", Kind::WholePair, "", "first and last epoch of its ramp, or update with sequences; the published ones if not given"),
+    changes(
+        "ramp",
+        Kind::WholePair,
+        "",
+        "first and last epoch of its ramp, or update with sequences; the published ones if not given",
+    ),
     keeps("row_every", Kind::Whole, "", "epochs between two measurements; the published number if not given"),
 ];
-const TRAIN_EVALUATED: Setting = keeps("train_evaluated", Kind::Whole, "", "training samples that are measured; all if not given");
+const TRAIN_EVALUATED: Setting =
+    keeps("train_evaluated", Kind::Whole, "", "training samples that are measured; all if not given");
 const HALVED: Setting = changes("halved", Kind::Flag, "false", "whether digits have 14 x 14 pixels");
 const TPS_INIT: Setting = changes("tps_init", START, "reset", "where the transformers start");
 const SEQUENTIAL: [Setting; 3] = [
@@ -92,9 +98,12 @@ impl Images {
         let given = spec.options(&[]);
         let view = match self.kind {
             Kinds::Isolated => View::Isolated { halved: given.flag(&HALVED)? },
-            _ => View::Colour { start: spec.get("tps_init").and_then(Value::as_str).map_or(Ok(Start::default()), str::parse)? },
+            _ => View::Colour {
+                start: spec.get("tps_init").and_then(Value::as_str).map_or(Ok(Start::default()), str::parse)?,
+            },
         };
-        let fold = usize::try_from(spec.seed()).map_err(|_| Error::Request(format!("there is no fold {}", spec.seed())))?;
+        let fold =
+            usize::try_from(spec.seed()).map_err(|_| Error::Request(format!("there is no fold {}", spec.seed())))?;
         let base = product::Config::published(view, spec.module(), fold);
         let whole = |key: &str| spec.whole(key);
         let size = |key: &str, published: usize| spec.whole(key).map_or(published, |n| n as usize);
@@ -137,7 +146,9 @@ impl Images {
         let Some(mnist) = mnist else { bail!("MNIST was not loaded") };
         let place = || format!("{} with {} and seed {}", spec.task(), spec.module(), spec.seed());
         Ok(match self.kind {
-            Kinds::Sequential => Box::new(sequential::Run::new(self.sequence(catalogue, spec, threads)?, mnist).at(place)?),
+            Kinds::Sequential => {
+                Box::new(sequential::Run::new(self.sequence(catalogue, spec, threads)?, mnist).at(place)?)
+            }
             _ => Box::new(product::Run::new(self.product(catalogue, spec, threads)?, mnist).at(place)?),
         })
     }
@@ -155,7 +166,9 @@ impl Task for Images {
     fn summary(&self) -> &str {
         match self.kind {
             Kinds::Isolated => "t = product of two MNIST digits side by side, one classifier and a unit",
-            Kinds::Colour => "t = product of two MNIST digits in two colour channels, spline transformers, a classifier and a unit",
+            Kinds::Colour => {
+                "t = product of two MNIST digits in two colour channels, spline transformers, a classifier and a unit"
+            }
             Kinds::Sequential => "t = all products of a sequence of MNIST digits, a classifier and a recurrent cell",
         }
     }
@@ -196,7 +209,11 @@ impl Task for Images {
             }
             let Some(declared) = own.iter().chain(options).find(|setting| setting.name == name) else {
                 if others.iter().any(|setting| setting.name == name) {
-                    bail!("{} has no setting {name}; it has: {}", self.name(), own.iter().map(|s| s.name).collect::<Vec<_>>().join(", "));
+                    bail!(
+                        "{} has no setting {name}; it has: {}",
+                        self.name(),
+                        own.iter().map(|s| s.name).collect::<Vec<_>>().join(", ")
+                    );
                 }
                 if catalogue.option_names().contains(&name.as_str()) {
                     nalm::setting::find(head, options, name)?;
@@ -257,7 +274,13 @@ impl Task for Images {
 
     fn start<'a>(&'a self, catalogue: &'a Catalogue, job: &[&'a Spec], threads: usize) -> Result<Box<dyn Run + 'a>> {
         let [spec] = job else { bail!("runs with images are carried out one by one") };
-        Ok(Box::new(ImageRun { task: self, catalogue, spec, threads, training: self.training(catalogue, spec, threads)? }))
+        Ok(Box::new(ImageRun {
+            task: self,
+            catalogue,
+            spec,
+            threads,
+            training: self.training(catalogue, spec, threads)?,
+        }))
     }
 }
 

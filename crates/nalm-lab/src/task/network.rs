@@ -98,7 +98,13 @@ pub fn options(catalogue: &Catalogue, module: &str, given: &Options) -> Result<O
 }
 
 /// The task's own network: its front, and the unit with one output.
-pub fn unit(catalogue: &Catalogue, front: &[FrontLayer], module: &str, inputs: usize, given: &Options) -> Result<Network<f32>> {
+pub fn unit(
+    catalogue: &Catalogue,
+    front: &[FrontLayer],
+    module: &str,
+    inputs: usize,
+    given: &Options,
+) -> Result<Network<f32>> {
     let mut layers: Vec<Box<dyn Dispatch<f32>>> = Vec::new();
     let mut inputs = inputs;
     for layer in front {
@@ -149,7 +155,10 @@ fn one(catalogue: &Catalogue, layer: &Layer, before: usize) -> Result<(Box<dyn D
         ensure!(layer.state.is_none(), "state is for a recurrent layer; give its steps, too");
         return Ok(((spec.build)(Shape::new(fits(before)?, outputs)?, &options)?, outputs));
     };
-    ensure!(steps > 0 && before % steps == 0, "{before} inputs cannot be cut into {steps} steps; give steps that divide them");
+    ensure!(
+        steps > 0 && before.is_multiple_of(steps),
+        "{before} inputs cannot be cut into {steps} steps; give steps that divide them"
+    );
     let cell = (spec.build)(Shape::new(fits(before / steps + outputs)?, outputs)?, &options)?;
     Ok((Box::new(Recurrent::new(cell, steps, layer.state.unwrap_or(1.0))?), outputs))
 }
@@ -172,7 +181,10 @@ mod tests {
         assert_eq!(network.param_len(), 300 + 6 + 2);
         // As a row keeps it, and back.
         let kept = serde_json::to_string(&stack).unwrap();
-        assert_eq!(kept, r#"[{"module":"nau","inputs":100,"outputs":3},{"module":"nau","outputs":2},{"module":"snmu","options":{"noise":"U[1,2]"}}]"#);
+        assert_eq!(
+            kept,
+            r#"[{"module":"nau","inputs":100,"outputs":3},{"module":"nau","outputs":2},{"module":"snmu","options":{"noise":"U[1,2]"}}]"#
+        );
         assert_eq!(layers(&kept), stack);
     }
 

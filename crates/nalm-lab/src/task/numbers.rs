@@ -10,7 +10,10 @@ use crate::run::{Row, Spec, Status, schedule};
 use nalm::second_order::follow;
 use nalm::setting::Kind;
 use nalm::task::FrontLayer;
-use nalm::{Config, GradientNoise, LoggedErrors, Network, Observer, Optimiser, Options, Outcome, Penalty, Setting, Stream, Verdict, train};
+use nalm::{
+    Config, GradientNoise, LoggedErrors, Network, Observer, Optimiser, Options, Outcome, Penalty, Setting, Stream,
+    Verdict, train,
+};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use std::ops::ControlFlow;
@@ -51,14 +54,30 @@ const fn training(name: &'static str, kind: Kind, default: &'static str, meaning
 const TRAINING: [Setting; 10] = [
     training("stream", Kind::text::<Stream>("fast or reference"), "fast", "the random streams"),
     training("steps", Kind::Whole, "", "the last step; the task's published one if not given"),
-    Setting { name: "curve", kind: Kind::Flag, default: "false", meaning: "whether the row keeps its learning curve", numerics: false },
+    Setting {
+        name: "curve",
+        kind: Kind::Flag,
+        default: "false",
+        meaning: "whether the row keeps its learning curve",
+        numerics: false,
+    },
     training("learning_rate", Kind::Number, "", "the learning rate; the module's published one if not given"),
-    training("ramp", Kind::WholePair, "", "first and last step of the penalty's ramp; the task's published ones if not given"),
+    training(
+        "ramp",
+        Kind::WholePair,
+        "",
+        "first and last step of the penalty's ramp; the task's published ones if not given",
+    ),
     training("clamp", Kind::Flag, "true", "whether weights are moved into their boxes"),
     training("penalty", Kind::Flag, "true", "whether the modules' penalties act"),
     training("gradient_noise", Kind::Number, "", "variance of the gradient noise at step 0; none if not given"),
     training("weights", Kind::Numbers, "", "parameters to start from; random ones if not given"),
-    training("fit_samples", Kind::Whole, "", "samples of every second-order fit of the schedule; as the schedule says if not given"),
+    training(
+        "fit_samples",
+        Kind::Whole,
+        "",
+        "samples of every second-order fit of the schedule; as the schedule says if not given",
+    ),
 ];
 
 /// Settings that stand at the top of a specification.
@@ -112,11 +131,17 @@ impl Numbers {
         let network = build(catalogue, spec)?;
         let task = self.problem.task(spec)?;
         let options = spec.options(&TOP);
-        let of = |name: &str| options.get(name).map(|_| TRAINING.iter().find(|s| s.name == name).expect("declared above"));
-        let schedule = spec.get("schedule").map(|value| serde_json::from_value::<schedule::Written>(value.clone())).transpose()?;
+        let of =
+            |name: &str| options.get(name).map(|_| TRAINING.iter().find(|s| s.name == name).expect("declared above"));
+        let schedule =
+            spec.get("schedule").map(|value| serde_json::from_value::<schedule::Written>(value.clone())).transpose()?;
         if schedule.is_some() {
             let given = BY_PHASE.into_iter().find(|name| options.get(name).is_some());
-            ensure!(given.is_none(), "{} is for training without a schedule; here the phases say it", given.unwrap_or_default());
+            ensure!(
+                given.is_none(),
+                "{} is for training without a schedule; here the phases say it",
+                given.unwrap_or_default()
+            );
         }
         let (start, end) = of("ramp").map_or(Ok(self.problem.ramp()), |s| options.whole_pair(s))?;
         let steps = spec.whole("steps").unwrap_or(self.problem.steps());
@@ -127,7 +152,8 @@ impl Numbers {
         let declared = &TRAINING[7];
         let noise = of("gradient_noise").map(|s| options.number(s)).transpose()?;
         let by_alias = alias(spec.module()).filter(|alias| alias.option == declared.name);
-        let by_alias = by_alias.map(|alias| Options::new().with(declared.name, declared.parse(alias.value)?).number(declared));
+        let by_alias =
+            by_alias.map(|alias| Options::new().with(declared.name, declared.parse(alias.value)?).number(declared));
         config.gradient_noise = noise.or(by_alias.transpose()?).map(GradientNoise::new);
         config.clamp = of("clamp").map_or(Ok(true), |s| options.flag(s))?;
         if !of("penalty").map_or(Ok(true), |s| options.flag(s))? {
@@ -140,7 +166,8 @@ impl Numbers {
 
     /// The module's options and the task's settings, of which one is called `name`.
     fn declared(&self, catalogue: &Catalogue, module: Option<&str>, name: &str) -> Result<Setting> {
-        let options = module.map_or(Ok(&[][..]), |module| catalogue.module(module).map(|entry| entry.single.options))?;
+        let options =
+            module.map_or(Ok(&[][..]), |module| catalogue.module(module).map(|entry| entry.single.options))?;
         let settings = self.settings();
         if let Some(found) = settings.iter().chain(options).find(|setting| setting.name == name) {
             return Ok(*found);
@@ -195,7 +222,9 @@ impl Task for Numbers {
                 "curve" if value == Value::Bool(false) => {}
                 // Recorded rows have these two among the module's options.
                 "augment" | "normalise" => _ = options.insert(name.clone(), value),
-                name if TOP.contains(&name) || self.problem.named().contains(&name) => _ = top.insert(name.into(), value),
+                name if TOP.contains(&name) || self.problem.named().contains(&name) => {
+                    _ = top.insert(name.into(), value)
+                }
                 name if own.contains(&name) => _ = problem.insert(name.into(), value),
                 name => _ = options.insert(name.into(), value),
             }
@@ -226,7 +255,9 @@ impl Task for Numbers {
     }
 
     fn check(&self, catalogue: &Catalogue, spec: &Spec) -> Result<usize> {
-        let Built { network, .. } = self.build(catalogue, spec)?;
+        let Built { network, task, config, .. } = self.build(catalogue, spec)?;
+        // Streams that the task does not have are refused when its data are opened.
+        task.open(config.stream, spec.seed())?;
         Ok(network.layers().last().map_or(0, |layer| layer.param_len()))
     }
 
@@ -243,7 +274,8 @@ impl Task for Numbers {
         // Both fixed sets together have 156 batches, of which only the forward pass is computed.
         let evaluation = 156.0 * 0.4 * (step - sampled) + 5.0 * inputs;
         let first_order = |steps: u64| 1e-6 * (steps as f64 * step + (steps / 1_000 + 2) as f64 * evaluation);
-        let written = spec.get("schedule").and_then(|value| serde_json::from_value::<schedule::Written>(value.clone()).ok());
+        let written =
+            spec.get("schedule").and_then(|value| serde_json::from_value::<schedule::Written>(value.clone()).ok());
         let Some(written) = written else { return first_order(spec.whole("steps").unwrap_or_default()) };
         let sums = self.problem.front(spec).ok().and_then(|front| Some(front.first()?.outputs)).unwrap_or(2);
         written.phase.iter().fold(0.0, |sum, phase| {

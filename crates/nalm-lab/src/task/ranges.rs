@@ -72,7 +72,9 @@ impl Problem for Ranges {
         let train = given["range"].as_str().unwrap_or_default().to_string();
         let Some(test) = given.get("test_range").and_then(Value::as_str) else {
             let Some(test) = published_test_range(&train) else {
-                bail!("{train} has no published test range; give one, such as {{ train = \"{train}\", test = \"U[2,6)\" }} or --test-range");
+                bail!(
+                    "{train} has no published test range; give one with --test-range, or as {{ train = \"{train}\", test = \"U[2,6)\" }} in a file"
+                );
             };
             given.insert("test_range".into(), test.into());
             return Ok(());

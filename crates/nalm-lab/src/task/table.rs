@@ -5,18 +5,20 @@ use crate::error::{Context, Error, Result, bail, ensure};
 use crate::run::Spec;
 use crate::run::spec::{hex, json};
 use nalm::setting::Kind;
+use nalm::table::Records;
 use nalm::task::FrontLayer;
 use nalm::{Setting, Split, Table, TableTask};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Tables by the SHA-256 of their files. A specification names the hash; whoever made the specification gave the file.
+/// Files by their SHA-256, and the columns of them that were read. A specification names the hash; whoever made it gave the file.
 #[derive(Debug, Default)]
 pub struct TableProblem {
-    tables: Mutex<BTreeMap<String, Arc<Table>>>,
+    files: Mutex<BTreeMap<String, PathBuf>>,
+    tables: Mutex<BTreeMap<(String, Vec<String>), Arc<Table>>>,
 }
 
 const TEXT: Kind = Kind::Text { what: "text", normal: |text| Ok(text.into()) };
@@ -47,27 +49,45 @@ const SETTINGS: [Setting; 8] = [
 const NAMED: [&str; 9] = ["data", "target", "columns", "inputs", "split", "split_by", "validation", "test", "goal"];
 
 impl TableProblem {
-    /// Reads a file and remembers it by its hash.
-    pub fn load(&self, file: &Path) -> Result<(String, Arc<Table>)> {
-        let bytes = std::fs::read(file).map_err(Error::file("cannot read the table", file))?;
+    /// The hash of a file, by which it is remembered, and the names of its columns.
+    fn open(&self, file: &Path) -> Result<(String, Vec<String>)> {
+        let bytes = read(file)?;
         let hash = hex(&Sha256::digest(&bytes));
-        let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = tables.get(&hash) {
-            return Ok((hash, Arc::clone(known)));
-        }
-        let table = Arc::new(Table::from_csv(bytes.as_slice(), &file.display().to_string(), None)?);
-        tables.insert(hash.clone(), Arc::clone(&table));
-        Ok((hash, table))
+        let names = Records::new(bytes.as_slice(), &file.display().to_string())?.headers().to_vec();
+        self.files.lock().unwrap_or_else(PoisonError::into_inner).insert(hash.clone(), file.to_path_buf());
+        Ok((hash, names))
     }
 
-    fn find(&self, hash: &str) -> Result<Arc<Table>> {
-        let tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
-        let missing = || {
-            let short = &hash[..hash.len().min(12)];
-            Error::Request(format!("the table with the SHA-256 {short}… is not here; give its file with --data"))
+    /// Some columns of the file with this hash. Columns that nobody asks for may hold anything.
+    fn columns(&self, hash: &str, columns: &[&str]) -> Result<Arc<Table>> {
+        let key = (hash.to_string(), columns.iter().map(ToString::to_string).collect());
+        let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = tables.get(&key) {
+            return Ok(Arc::clone(known));
+        }
+        let file = self.files.lock().unwrap_or_else(PoisonError::into_inner).get(hash).cloned();
+        let short = &hash[..hash.len().min(12)];
+        let Some(file) = file else {
+            bail!("the table with the SHA-256 {short}… is not here; give its file with --data")
         };
-        tables.get(hash).cloned().ok_or_else(missing)
+        let bytes = read(&file)?;
+        let same = hex(&Sha256::digest(&bytes)) == hash;
+        ensure!(same, "{} has changed: its SHA-256 was {short}…; put the old file back", file.display());
+        let table = Arc::new(Table::from_csv(bytes.as_slice(), &file.display().to_string(), Some(columns))?);
+        tables.insert(key, Arc::clone(&table));
+        Ok(table)
     }
+}
+
+fn read(file: &Path) -> Result<Vec<u8>> {
+    std::fs::read(file).map_err(Error::file("cannot read the table", file))
+}
+
+/// The columns that a specification needs, each once.
+fn needed<'a>(columns: &'a str, target: &'a str, split_by: Option<&'a str>) -> Vec<&'a str> {
+    let mut all: Vec<&str> = columns.split(',').chain([target]).collect();
+    all.extend(split_by.filter(|name| !columns.split(',').any(|column| column == *name) && *name != target));
+    all
 }
 
 impl Problem for TableProblem {
@@ -96,29 +116,35 @@ impl Problem for TableProblem {
     }
 
     fn load(&self, file: &Path) -> Result<()> {
-        TableProblem::load(self, file).map(drop)
+        self.open(file).map(drop)
     }
 
     fn complete(&self, given: &mut Map<String, Value>) -> Result<()> {
         let text = |given: &Map<String, Value>, key: &str| given.get(key).and_then(Value::as_str).map(String::from);
         let Some(data) = text(given, "data") else { bail!("a table needs its file: data = \"measurements.csv\"") };
-        let (hash, table) = match self.find(&data) {
-            Ok(table) => (data.clone(), table),
-            Err(_) => self.load(Path::new(&data))?,
+        let known = self.files.lock().unwrap_or_else(PoisonError::into_inner).get(&data).cloned();
+        let (hash, names) = self.open(known.as_deref().unwrap_or(Path::new(&data)))?;
+        let all: Vec<&str> = names.iter().map(String::as_str).collect();
+        let there = |name: &str| match all.contains(&name) {
+            true => Ok(()),
+            false => Err(nalm::Error::unknown("column", name, &all)).at(|| data.clone()),
         };
-        let names = table.names().join(", ");
         let Some(target) = text(given, "target") else {
-            bail!("{data} needs a target, one of its columns: {names}")
+            bail!("{data} needs a target, one of its columns: {}", all.join(", "))
         };
-        table.column(&target).at(|| data.clone())?;
+        there(&target)?;
         let columns: Vec<String> = match text(given, "columns") {
             Some(list) => list.split(',').map(|name| name.trim().to_string()).collect(),
-            None => table.names().iter().filter(|name| **name != target).map(ToString::to_string).collect(),
+            None => names.iter().filter(|name| **name != target).cloned().collect(),
         };
         ensure!(!columns.is_empty(), "{data} has no column besides the target {target}; a formula needs an input");
         for column in &columns {
             ensure!(*column != target, "{data}: the target {target} is one of its own inputs; leave it out of columns");
-            table.column(column).at(|| data.clone())?;
+            ensure!(!column.contains(','), "{data}: the name of the column '{column}' has a comma in it; rename it");
+            there(column)?;
+        }
+        if let Some(column) = text(given, "split_by") {
+            there(&column)?;
         }
         given.insert("data".into(), hash.into());
         given.insert("inputs".into(), columns.len().into());
@@ -140,7 +166,8 @@ impl Problem for TableProblem {
     }
 
     fn task(&self, spec: &Spec) -> Result<Arc<dyn nalm::Task<f32>>> {
-        let table = self.find(spec.text("data"))?;
+        let split_by = spec.get("split_by").and_then(Value::as_str);
+        let table = self.columns(spec.text("data"), &needed(spec.text("columns"), spec.text("target"), split_by))?;
         let columns: Vec<&str> = spec.text("columns").split(',').collect();
         let share = |key: &str| spec.get(key).and_then(Value::as_f64).unwrap_or(f64::NAN);
         let (validation, test) = (share("validation"), share("test"));

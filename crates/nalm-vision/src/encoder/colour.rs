@@ -2,10 +2,11 @@
 
 use super::{Encoder, Picture, Samples};
 use crate::colour::{CANVAS, Change, PICTURE, paint};
-use crate::export::{self, Tensor};
+use crate::export;
 use crate::layer::spline::{POINTS, Spline, resting_points};
 use crate::layer::{average_pool, warp};
 use crate::net::{BLOCK, Mode, Net, Workspace};
+use crate::tensor::Tensor;
 use crate::vector::Scalar;
 use crate::{networks, team};
 use nalm::rng::{Fast, Purpose};

@@ -1,10 +1,11 @@
 //! Two digits side by side, one classifier for both.
 
 use super::{Encoder, Picture, Samples};
-use crate::export::{self, Tensor};
+use crate::export;
 use crate::net::{Mode, Net, Workspace};
 use crate::networks;
 use crate::pairs::images;
+use crate::tensor::Tensor;
 use nalm::{Error, InstructionSet, Rng};
 
 #[derive(Debug)]

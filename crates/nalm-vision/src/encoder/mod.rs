@@ -7,9 +7,9 @@ pub(crate) use colour::Colour;
 pub use colour::Start;
 pub(crate) use isolated::Isolated;
 
-use crate::export::Tensor;
 use crate::mnist::Digits;
 use crate::pairs::Pair;
+use crate::tensor::Tensor;
 use nalm::Rng;
 
 /// What an encoder is given in a forward pass: pairs of digits, and how to make samples of them.

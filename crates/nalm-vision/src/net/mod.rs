@@ -207,3 +207,15 @@ impl Net {
         }
     }
 }
+
+/// Rows, columns and channels of a layer's output, where it is an image.
+pub(crate) fn image(layer: &Layer) -> Option<[usize; 3]> {
+    match *layer {
+        Layer::Conv { geometry: g, pool, .. } => {
+            let half = if pool { 2 } else { 1 };
+            Some([g.rows() / half, g.columns() / half, g.outputs])
+        }
+        Layer::AveragePool { height, width, channels } => Some([height / 2, width / 2, channels]),
+        Layer::Dense { .. } | Layer::SoftArgmax { .. } => None,
+    }
+}

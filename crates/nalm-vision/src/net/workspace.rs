@@ -1,9 +1,9 @@
 //! The memory of passes over batches, allocated once.
 
 use super::{BLOCK, Layer, Net};
-use crate::export::{self, Tensor};
 use crate::layer::conv::{Live, Packed};
 use crate::layer::pool;
+use crate::tensor::Tensor;
 use crate::vector::Scalar;
 use nalm::Lane;
 
@@ -105,7 +105,7 @@ impl<R: Scalar> Workspace<R> {
     pub(crate) fn activations(&self, net: &Net, index: usize, name: &str) -> Tensor<R> {
         let layer = &net.layers[index];
         let mut shape = vec![self.samples];
-        shape.extend(export::image(layer).map_or(vec![layer.output_len()], Vec::from));
+        shape.extend(super::image(layer).map_or(vec![layer.output_len()], Vec::from));
         Tensor { name: name.into(), shape, data: self.kept[index][..self.samples * layer.kept_len()].to_vec() }
     }
 }

@@ -8,16 +8,15 @@
 pub mod each;
 mod instruction_set;
 pub mod linear;
-pub(crate) mod math;
 
 pub use instruction_set::{InstructionKind, InstructionSet};
 pub(crate) use instruction_set::{Kernel, run};
 
-use crate::Real;
+use crate::{Real, sums};
 use std::ops::{Add, AddAssign, Div, Index, IndexMut, Mul, Neg, Sub};
 
 /// Rows in one [`Lane`]: one AVX-512 register of `f32`, two AVX2 registers, four SSE2 or NEON registers.
-pub const LANES: usize = 16;
+pub const LANES: usize = sums::WIDTH;
 
 /// One feature of sixteen consecutive rows.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -56,7 +55,7 @@ impl<R: Real> Lane<R> {
     /// The sum of the rows, always added in the same tree.
     #[inline(always)]
     pub fn sum(&self) -> R {
-        sum(&self.0)
+        sums::sum(&self.0)
     }
 }
 
@@ -66,54 +65,7 @@ impl<R: Real> Lane<R> {
 /// apart. Reading finished lanes from memory costs a few cycles and keeps both parts fast.
 #[inline(never)]
 pub fn add_sums<R: Real>(lanes: &[Lane<R>], out: &mut [R]) {
-    R::add_sums(lanes, out);
-}
-
-/// [`add_sums`] for `f32`: four lanes at a time where SSE is at hand, to the same bits as one by one.
-pub(crate) fn add_sums_f32(lanes: &[Lane<f32>], out: &mut [f32]) {
-    #[cfg(target_arch = "x86_64")]
-    let done = {
-        use std::arch::x86_64::{
-            __m128, _mm_add_ps, _mm_loadu_ps, _mm_movehl_ps, _mm_movelh_ps, _mm_storeu_ps, _mm_unpackhi_ps,
-            _mm_unpacklo_ps,
-        };
-        /// The four sums of every fourth number.
-        #[inline(always)]
-        #[allow(unsafe_code)]
-        fn quarters(lane: &Lane<f32>) -> __m128 {
-            // SAFETY: SSE2 is part of x86-64, and the four loads cover exactly the sixteen numbers.
-            unsafe {
-                let part = |k: usize| _mm_loadu_ps(lane.0.as_ptr().add(4 * k));
-                _mm_add_ps(_mm_add_ps(part(0), part(2)), _mm_add_ps(part(1), part(3)))
-            }
-        }
-        let (fours, _) = lanes.as_chunks::<4>();
-        let (outs, _) = out.as_chunks_mut::<4>();
-        for ([a, b, c, d], out) in fours.iter().zip(outs.iter_mut()) {
-            let (a, b, c, d) = (quarters(a), quarters(b), quarters(c), quarters(d));
-            // SAFETY: SSE2 is part of x86-64; load and store cover exactly the four numbers of `out`.
-            #[allow(unsafe_code)]
-            unsafe {
-                let ab = _mm_add_ps(_mm_unpacklo_ps(a, b), _mm_unpackhi_ps(a, b));
-                let cd = _mm_add_ps(_mm_unpacklo_ps(c, d), _mm_unpackhi_ps(c, d));
-                let sums = _mm_add_ps(_mm_movelh_ps(ab, cd), _mm_movehl_ps(cd, ab));
-                _mm_storeu_ps(out.as_mut_ptr(), _mm_add_ps(_mm_loadu_ps(out.as_ptr()), sums));
-            }
-        }
-        4 * fours.len().min(outs.len())
-    };
-    #[cfg(not(target_arch = "x86_64"))]
-    let done = 0;
-    for (out, lane) in out[done..].iter_mut().zip(&lanes[done..]) {
-        *out += sum(&lane.0);
-    }
-}
-
-/// The sum of a lane: every fourth number, then every second of those, then both.
-#[inline(always)]
-fn sum<R: Real>(lane: &[R; LANES]) -> R {
-    let quarter = |k: usize| (lane[k] + lane[k + 8]) + (lane[k + 4] + lane[k + 12]);
-    (quarter(0) + quarter(2)) + (quarter(1) + quarter(3))
+    R::add_sums(flat(lanes).as_chunks().0, out);
 }
 
 macro_rules! lane_operator {

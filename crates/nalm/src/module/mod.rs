@@ -50,16 +50,36 @@ pub use unit::Module;
 
 pub use crate::setting::Options;
 
-use crate::{Compiled, Error, Real};
+use crate::{Error, Real};
 
 /// All modules.
-pub fn list<R: Compiled>() -> Vec<Spec<R>> {
+pub fn list<R: Listed>() -> Vec<Spec<R>> {
     R::modules()
+}
+
+/// A number type for which this crate holds the compiled code of all modules; part of [`crate::Compiled`].
+pub trait Listed: Real {
+    /// All modules over this type; see [`list`].
+    #[doc(hidden)]
+    fn modules() -> Vec<Spec<Self>>;
+}
+
+// A blanket implementation would be generic again, so each type has its own.
+impl Listed for f32 {
+    fn modules() -> Vec<Spec<Self>> {
+        every()
+    }
+}
+
+impl Listed for f64 {
+    fn modules() -> Vec<Spec<Self>> {
+        every()
+    }
 }
 
 /// The list. A new module is a file, its `mod` line above and its `spec` here; everything else reads this.
 ///
-/// Called through [`Compiled`] for each of the two number types, so that their code is made once, in this crate, and not again in
+/// Called through [`Listed`] for each of the two number types, so that their code is made once, in this crate, and not again in
 /// every program that asks for the list.
 pub(crate) fn every<R: Real>() -> Vec<Spec<R>> {
     vec![
@@ -85,7 +105,7 @@ pub(crate) fn every<R: Real>() -> Vec<Spec<R>> {
 }
 
 /// The module with this name.
-pub fn find<R: Compiled>(name: &str) -> Result<Spec<R>, Error> {
+pub fn find<R: Listed>(name: &str) -> Result<Spec<R>, Error> {
     let names: Vec<&str> = list::<R>().iter().map(|spec| spec.name).collect();
     list().into_iter().find(|spec| spec.name == name).ok_or_else(|| Error::unknown("module", name, &names))
 }

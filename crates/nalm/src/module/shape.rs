@@ -22,6 +22,17 @@ impl Shape {
         Ok(Self { inputs, outputs })
     }
 
+    /// This shape, for a module that takes no other one.
+    pub fn only(self, inputs: usize, outputs: usize) -> Result<Self, Error> {
+        let fits = |what: &str, got: usize, want: usize| match got == want {
+            true => Ok(()),
+            false => Err(Error::Shape { what: what.into(), got, want }),
+        };
+        fits("inputs of the unit", self.inputs, inputs)?;
+        fits("outputs of the unit", self.outputs, outputs)?;
+        Ok(self)
+    }
+
     /// Weights of a full matrix.
     #[inline(always)]
     pub fn weights(self) -> usize {

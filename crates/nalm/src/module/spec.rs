@@ -33,5 +33,25 @@ pub struct Spec<R: Real> {
     pub build: Build<R>,
 }
 
+impl<R: Real> Spec<R> {
+    /// A module without options that claims nothing and is smooth everywhere; other fields are set with `..`.
+    pub const fn new(name: &'static str, label: &'static str, formula: &'static str, build: Build<R>) -> Self {
+        Self {
+            name,
+            label,
+            citation: "unpublished",
+            formula,
+            parameters: "not described",
+            allowed: "unbounded",
+            claims: &[],
+            options: &[],
+            smooth_at_zero: true,
+            gold_error: 0.0,
+            gold_positive: false,
+            build,
+        }
+    }
+}
+
 /// Makes a module of a shape.
 pub type Build<R> = fn(Shape, &Options) -> Result<Box<dyn Dispatch<R>>, Error>;

@@ -9,7 +9,7 @@ use crate::module::Pass;
 use crate::network::Workspace;
 use crate::task::{Samples, Task};
 use crate::train::{MOST_ROWS, Observer, Run};
-use crate::{Compiled, Config, Error, Lane, Network, Real};
+use crate::{Config, Error, Lane, Network, Real};
 use std::ops::ControlFlow;
 
 /// Rows of the held-out set that decides between attempts.
@@ -28,7 +28,7 @@ const STALLED: (f64, u64) = (1e-6, 50);
 ///
 /// Of a task with data of its own ([`crate::TableTask`]), the held-out data are its validation rows, and a fit is given training rows;
 /// where there are fewer than are asked for, they come again.
-pub fn follow<R: Compiled>(
+pub fn follow<R: Followed>(
     network: &Network<R>,
     task: &dyn Task<R>,
     seed: u64,
@@ -39,7 +39,41 @@ pub fn follow<R: Compiled>(
     R::follow(network, task, seed, config, schedule, observer)
 }
 
-/// [`follow`], called through [`Compiled`] for the same reason as [`crate::module::every`].
+/// A number type for which this crate holds the compiled code of schedules; part of [`crate::Compiled`].
+pub trait Followed: Real {
+    /// Training along a schedule; see [`follow`].
+    #[doc(hidden)]
+    fn follow(
+        network: &Network<Self>,
+        task: &dyn Task<Self>,
+        seed: u64,
+        config: &Config,
+        schedule: &TrainingSchedule,
+        observer: &mut dyn Observer<Self>,
+    ) -> Result<Outcome<Self>, Error>;
+}
+
+macro_rules! followed {
+    ($($type:ty)*) => {
+        $(impl Followed for $type {
+            fn follow(
+                network: &Network<Self>,
+                task: &dyn Task<Self>,
+                seed: u64,
+                config: &Config,
+                schedule: &TrainingSchedule,
+                observer: &mut dyn Observer<Self>,
+            ) -> Result<Outcome<Self>, Error> {
+                run(network, task, seed, config, schedule, observer)
+            }
+        })*
+    };
+}
+
+// A blanket implementation would be generic again, so each type has its own.
+followed!(f32 f64);
+
+/// [`follow`], called through [`Followed`] for the same reason as [`crate::module::every`].
 pub(crate) fn run<R: Real>(
     network: &Network<R>,
     task: &dyn Task<R>,

@@ -24,7 +24,7 @@ mod levenberg_marquardt;
 pub mod schedule;
 
 pub use discretise::discretise;
-pub use follow::follow;
+pub use follow::{Followed, follow};
 pub use jacobian::Jacobian;
 pub use levenberg_marquardt::{LevenbergMarquardt, Settings, Step};
 pub use schedule::{Adam, Lm, Phase, TrainingSchedule};

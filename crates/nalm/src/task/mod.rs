@@ -22,7 +22,7 @@ pub use threshold::Thresholds;
 use crate::batch::Batch;
 use crate::rng::Stream;
 use crate::setting::{Kind, Options, Setting};
-use crate::{Compiled, Distribution, Error, Operation, Real, Shape, Uniform};
+use crate::{Distribution, Error, Operation, Real, Shape, Uniform};
 use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::Arc;
@@ -162,18 +162,37 @@ pub fn with_data_settings<R: Real>(
 }
 
 /// All tasks.
-pub fn list<R: Compiled>() -> Vec<TaskSpec<R>> {
+pub fn list<R: Listed>() -> Vec<TaskSpec<R>> {
     R::tasks()
 }
 
-/// The list. A new task is a file, its `mod` line above and its `spec` here. Called through [`Compiled`] for the same reason as
+/// A number type for which this crate holds the compiled code of all tasks; part of [`crate::Compiled`].
+pub trait Listed: Real {
+    /// All tasks over this type; see [`list`].
+    #[doc(hidden)]
+    fn tasks() -> Vec<TaskSpec<Self>>;
+}
+
+impl Listed for f32 {
+    fn tasks() -> Vec<TaskSpec<Self>> {
+        every()
+    }
+}
+
+impl Listed for f64 {
+    fn tasks() -> Vec<TaskSpec<Self>> {
+        every()
+    }
+}
+
+/// The list. A new task is a file, its `mod` line above and its `spec` here. Called through [`Listed`] for the same reason as
 /// [`crate::module::every`].
 pub(crate) fn every<R: Real>() -> Vec<TaskSpec<R>> {
     vec![single_module::spec(), arithmetic::spec()]
 }
 
 /// The task with this name.
-pub fn find<R: Compiled>(name: &str) -> Result<TaskSpec<R>, Error> {
+pub fn find<R: Listed>(name: &str) -> Result<TaskSpec<R>, Error> {
     let names: Vec<&str> = list::<R>().iter().map(|spec| spec.name).collect();
     list().into_iter().find(|spec| spec.name == name).ok_or_else(|| Error::unknown("task", name, &names))
 }

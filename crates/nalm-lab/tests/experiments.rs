@@ -1,0 +1,341 @@
+//! Experiment files: what they become, and what is said about mistakes.
+
+use nalm_lab::Registry;
+use nalm_lab::experiment::{Experiment, Overrides, Relation, built_in, check};
+use serde_json::json;
+use std::path::Path;
+
+fn checked(text: &str, overrides: &Overrides) -> Result<Experiment, String> {
+    let registry = Registry::default();
+    let names = registry.names();
+    check(&registry.catalogue, &names, "mine", Path::new("mine.toml"), text, overrides)
+        .map_err(|error| error.to_string())
+}
+
+fn built_in_text(name: &str) -> String {
+    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("experiments/{name}.toml"))).unwrap()
+}
+
+fn set(key: &str, value: serde_json::Value) -> Overrides {
+    Overrides { set: vec![(key.into(), value)], ..Overrides::default() }
+}
+
+#[test]
+fn every_built_in_experiment_and_preset_is_sound() {
+    let registry = Registry::default();
+    for name in built_in::names(&registry.catalogue) {
+        for preset in built_in::presets(name) {
+            let experiment = registry.load(name, &Overrides::preset(&preset));
+            let experiment = experiment.unwrap_or_else(|error| panic!("{name} {preset}: {error}"));
+            let mut ids = experiment.ids();
+            ids.sort();
+            ids.dedup();
+            assert_eq!(ids.len(), experiment.runs.len(), "{name} {preset} runs something twice");
+            assert!(!experiment.title.is_empty() && experiment.preset == preset);
+            assert!(!experiment.figures.is_empty() && !experiment.analysis.is_empty(), "{name}");
+            let grouped: usize = experiment.groups.iter().map(|group| group.runs.len()).sum();
+            assert_eq!(grouped, experiment.runs.len(), "{name} {preset}");
+        }
+    }
+}
+
+#[test]
+fn every_experiment_file_is_built_in() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("experiments");
+    let mut files: Vec<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned())
+        .collect();
+    files.sort();
+    let mut known = built_in::names(&Registry::default().catalogue);
+    known.sort_unstable();
+    if cfg!(feature = "images") {
+        assert_eq!(files, known);
+    } else {
+        assert!(known.iter().all(|name| files.contains(&name.to_string()) && !name.starts_with("mnist")));
+    }
+}
+
+#[test]
+fn mistakes_are_named_with_file_line_and_nearest_name() {
+    let good = built_in_text("single-module-snmu");
+    for (from, to, hints) in [
+        ("module = \"snmu\"", "module = \"smnu\"", ["line 2", "did you mean 'snmu'"]),
+        ("task = \"single-module\"", "task = \"single-modul\"", ["line", "did you mean 'single-module'"]),
+        ("title =", "titel =", ["mine.toml, line 2", "titel"]),
+        ("title =", "figures = [\"facet\"]\ntitle =", ["line 2", "did you mean 'facets'"]),
+        ("title =", "operation = \"mull\"\ntitle =", ["line 2", "did you mean 'mul'"]),
+        ("\"U[-2,-1)\"", "\"U[-1,-2)\"", ["line", "above the lower bound"]),
+        ("\"U[-2,-1)\"", "\"U[-3,-1)\"", ["line", "has no published test range; give one: { train = \"U[-3,-1)\""]),
+        ("default_preset = \"paper\"", "default_preset = \"papr\"", ["mine.toml", "did you mean 'paper'"]),
+        ("is = 1.0", "is = 1.0\nbelow = 1.0", ["line", "exactly one of is, below, above, equals and values"]),
+        ("is = 1.0", "values = [1.0]", ["line", "success has no lengths"]),
+        ("is = 1.0", "is = 7.0", ["line", "a rate of 7 was never published"]),
+        ("is = 1.0", "metric = \"succes\"\nis = 1.0", ["line", "did you mean 'success'"]),
+        ("model = \"snmu\"", "model = \"snm\"", ["line", "did you mean 'snmu'"]),
+    ] {
+        assert!(good.contains(from), "{from}");
+        let overrides = if from == "\"U[-2,-1)\"" { Overrides::preset("smoke") } else { Overrides::default() };
+        let message = checked(&good.replacen(from, to, 1), &overrides).unwrap_err();
+        assert!(hints.iter().all(|hint| message.contains(hint)), "{from} -> {to}: {message}");
+    }
+}
+
+#[test]
+fn mistakes_in_schedules_and_sweeps_are_named() {
+    let ranges = built_in_text("arithmetic-all-ranges");
+    let limits = built_in_text("second-order-limits");
+    for (good, from, to, hints) in [
+        (&ranges, "schedule = \"equal-time\"", "schedule = \"equal-tim\"", ["line", "did you mean 'equal-time'"]),
+        (&ranges, "steps = 24800, ramp", "steps = 0, ramp", ["schedule equal-samples", "steps of a phase is 0"]),
+        (&ranges, "optimiser = \"adam\"", "optimiser = \"adamm\"", ["phase 1", "did you mean 'adam'"]),
+        (&limits, "sweep = { overlap", "sweep = { overlapp", ["section overlap ratio", "did you mean 'overlap'"]),
+        (&limits, "{ inputs = [20] }", "{ inputs = [2.5] }", ["section inputs, 2.5", "it must be a whole number"]),
+        (&limits, "{ subset = [0.25] }", "{ subset = [1.25] }", ["section subset ratio, 1.25", "subset ratio is 1.25"]),
+        (
+            &limits,
+            "{ label_noise = [1e-4] }",
+            "{ label_noise = [] }",
+            ["mine.toml", "the sweep over label_noise has no values"],
+        ),
+    ] {
+        assert!(good.contains(from), "{from}");
+        let message = checked(&good.replacen(from, to, 1), &Overrides::preset("smoke")).unwrap_err();
+        assert!(hints.iter().all(|hint| message.contains(hint)), "{message}");
+    }
+}
+
+#[test]
+fn a_sweep_takes_the_place_of_the_ranges() {
+    let experiment = Registry::default().load("second-order-limits", &Overrides::preset("paper")).unwrap();
+    let place = experiment.sections.iter().position(|section| section.name == "label noise on U[1.1,1.2)").unwrap();
+    let section = &experiment.sections[place];
+    assert_eq!(section.axis.as_deref(), Some("label_noise: relative deviation of the targets"));
+    assert_eq!(section.places, ["1e-7", "1e-6", "1e-5", "1e-4", "0.001", "0.01"]);
+    for group in experiment.groups.iter().filter(|group| group.section == place) {
+        let run = &experiment.runs[group.runs.start];
+        let noise = run.get("label_noise").unwrap().as_f64().unwrap();
+        assert_eq!((group.place.parse::<f64>().unwrap(), run.text("range")), (noise, "U[1.1,1.2)"));
+    }
+}
+
+#[test]
+fn settings_from_the_command_line_are_for_the_models_that_have_them() {
+    let registry = Registry::default();
+    let experiment = registry.load("single-module", &set("learning_rate", json!(0.01))).unwrap();
+    assert!(experiment.runs.iter().all(|run| run.get("learning_rate") == Some(&json!(0.01))));
+    assert!(experiment.notes.is_empty());
+    let experiment = registry.load("single-module", &set("noise", json!("U[1,3]"))).unwrap();
+    assert_eq!(
+        experiment.notes,
+        ["noise = U[1,3] is set for sNMU, batch sNMU, sNMU (exponent); the other models do not have it"]
+    );
+    for run in &experiment.runs {
+        assert_eq!(run.get("noise").is_some(), run.module().starts_with("snmu"), "{}", run.module());
+    }
+    assert!(experiment.expectations.is_empty(), "the paper says nothing about other settings");
+    let error = registry.load("single-module", &set("learning_rat", json!(0.01))).unwrap_err().to_string();
+    assert!(error.contains("--set") && error.contains("did you mean 'learning_rate'"), "{error}");
+    let error = registry.load("single-module", &set("learning_rate", json!("fast"))).unwrap_err().to_string();
+    assert!(error.contains("learning_rate is fast; it must be a number"), "{error}");
+    let error = registry.load("single-module", &set("hidden", json!(3))).unwrap_err().to_string();
+    assert!(error.contains("--set hidden: no model of single-module has this option"), "{error}");
+}
+
+const MINE: &str = r#"
+title = "Mine"
+task = "arithmetic"
+inputs = 12
+analysis = "Ranges, stacks and sweeps of one's own."
+
+[preset.small]
+seeds = [7, 3]
+steps = 500
+ranges = ["U[1, 2)", { train = "U[3,4)", test = "U[4,10)" }]
+
+[[model]]
+module = "nmu"
+
+[[model]]
+layers = ["nau 12->3", { module = "nau", outputs = 2 }, { module = "snmu", noise = "U[1,5]" }]
+
+[[model]]
+layers = [{ module = "nmu", steps = 12 }]
+label = "recurrent"
+options = { learning_rate = 0.01 }
+"#;
+
+#[test]
+fn ranges_stacks_and_seeds_are_data() {
+    let experiment = checked(MINE, &Overrides::default()).unwrap();
+    assert_eq!(experiment.models, ["NMU", "NAU-NAU-sNMU", "recurrent"]);
+    assert_eq!(experiment.sections[0].places, ["U[1,2)", "U[3,4)"]);
+    let pairs: Vec<(&str, &str, u64)> =
+        experiment.runs[..4].iter().map(|run| (run.text("range"), run.text("test_range"), run.seed())).collect();
+    assert_eq!(
+        pairs,
+        [("U[1,2)", "U[2,6)", 7), ("U[1,2)", "U[2,6)", 3), ("U[3,4)", "U[4,10)", 7), ("U[3,4)", "U[4,10)", 3)]
+    );
+    let stack = &experiment.runs[experiment.groups[2].runs.start];
+    assert_eq!(stack.get("layers").unwrap()[2], json!({"module": "snmu", "options": {"noise": "U[1,5]"}}));
+    assert_eq!((stack.module(), stack.whole("steps"), experiment.groups[2].last_layer), ("", Some(500), 2));
+    let cell = &experiment.runs[experiment.groups[4].runs.start];
+    assert_eq!(
+        (cell.get("learning_rate"), cell.get("layers").unwrap()[0]["steps"].as_u64()),
+        (Some(&json!(0.01)), Some(12))
+    );
+    assert_eq!(experiment.groups[4].last_layer, 2);
+}
+
+#[test]
+fn the_command_line_takes_ranges_and_sweeps_too() {
+    let overrides = Overrides {
+        ranges: vec![("U[5,6)".into(), Some("U[6,9)".into()))],
+        sweep: vec![("learning_rate".into(), vec![json!(0.001), json!(0.01)])],
+        ..Overrides::default()
+    };
+    let experiment = checked(MINE, &overrides).unwrap();
+    assert_eq!(experiment.sections[0].places, ["0.001", "0.01"]);
+    assert_eq!(experiment.runs.len(), 3 * 2 * 2);
+    assert!(experiment.runs.iter().all(|run| run.text("range") == "U[5,6)" && run.text("test_range") == "U[6,9)"));
+    let command = "nalm reproduce mine.toml --preset small --range 'U[5,6)' --test-range 'U[6,9)' --sweep learning_rate=0.001;0.01";
+    assert_eq!(experiment.command, command);
+}
+
+#[test]
+fn two_settings_are_swept_together() {
+    let sweep = "[sweep]\nlearning_rate = [0.1, 0.2]\nclamp = [true, false]\n";
+    let text = MINE.replace("[preset.small]", &format!("{sweep}\n[preset.small]"));
+    let experiment = checked(&text, &Overrides { seeds: Some(1), ..Overrides::default() }).unwrap();
+    assert_eq!(experiment.sections[0].name, "on U[1,2)");
+    let want = [
+        "clamp true, learning_rate 0.1",
+        "clamp true, learning_rate 0.2",
+        "clamp false, learning_rate 0.1",
+        "clamp false, learning_rate 0.2",
+    ];
+    assert_eq!(experiment.sections[1].places, want);
+}
+
+#[test]
+fn mistakes_in_ranges_and_stacks_are_named() {
+    for (from, to, hint) in [
+        ("test = \"U[4,10)\"", "test = \"U[3.5,10)\"", "the test range U[3.5,10) overlaps the training range U[3,4)"),
+        ("train = \"U[3,4)\", test", "tran = \"U[3,4)\", test", "a range has the keys train and test"),
+        ("nau 12->3", "nau 11->3", "layer 1 (nau): inputs of the layer: got 11, but 12 is needed"),
+        ("noise = \"U[1,5]\"", "nois = \"U[1,5]\"", "snmu has no option nois; it has: noise, denoiser, start"),
+        ("steps = 12 }", "steps = 5 }", "12 inputs cannot be cut into 5 steps"),
+        ("module = \"nmu\"\n", "module = \"nmu\"\nlayers = [\"nmu\"]\n", "a [[model]] has a module or layers"),
+        ("seeds = [7, 3]", "", "preset small has no seeds"),
+        ("inputs = 12", "inputs = 12\ninput = 3", "mine.toml, line 5"),
+    ] {
+        assert!(MINE.contains(from), "{from}");
+        let message = checked(&MINE.replacen(from, to, 1), &Overrides::default()).unwrap_err();
+        assert!(message.contains(hint), "{from} -> {to}: {message}");
+    }
+}
+
+#[test]
+fn the_most_particular_setting_counts() {
+    let text = r#"
+title = "Mine"
+task = "single-module"
+learning_rate = 0.1
+[preset.a]
+seeds = 1
+steps = 10
+ranges = ["U[1,2)"]
+learning_rate = 0.2
+[[section]]
+name = "one"
+[[section]]
+name = "two"
+learning_rate = 0.3
+[[section]]
+name = "three"
+learning_rate = 0.3
+preset.a = { learning_rate = 0.4, steps = 20 }
+[[model]]
+module = "nmu"
+[[model]]
+module = "snmu"
+options = { learning_rate = 0.5 }
+steps = { a = 30 }
+"#;
+    let experiment = checked(text, &Overrides::default()).unwrap();
+    let found: Vec<(f64, u64)> = experiment
+        .runs
+        .iter()
+        .map(|run| (run.get("learning_rate").unwrap().as_f64().unwrap(), run.whole("steps").unwrap()))
+        .collect();
+    assert_eq!(found, [(0.2, 10), (0.5, 30), (0.3, 10), (0.5, 30), (0.4, 20), (0.5, 30)]);
+    let experiment = checked(text, &set("learning_rate", json!(0.9))).unwrap();
+    assert!(experiment.runs.iter().all(|run| run.get("learning_rate") == Some(&json!(0.9))));
+}
+
+#[test]
+fn a_table_of_ones_own_is_a_task() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows: String = (0..50).map(|k| format!("{},{},{}\n", k, 50 - k, k * (50 - k))).collect();
+    std::fs::write(folder.path().join("data.csv"), format!("a,b,t\n{rows}")).unwrap();
+    let path = folder.path().join("mine.toml");
+    let text = "title = \"Mine\"\ntask = \"table\"\ndata = \"data.csv\"\ntarget = \"t\"\npreset.a = { seeds = 2, steps = 100 }\n[[model]]\nmodule = \"nmu\"\n";
+    let load = |text: &str| {
+        std::fs::write(&path, text).unwrap();
+        Registry::default().load(path.to_str().unwrap(), &Overrides::default()).map_err(|error| error.to_string())
+    };
+    let experiment = load(text).unwrap();
+    let run = &experiment.runs[1];
+    assert_eq!((run.whole("inputs"), run.text("columns"), run.text("target"), run.seed()), (Some(2), "a,b", "t", 1));
+    assert_eq!(run.text("data").len(), 64, "the hash of the file, and not its place, is part of the identity");
+    assert_eq!(experiment.sections[0].places, [""]);
+    let moved = tempfile::tempdir().unwrap();
+    std::fs::copy(folder.path().join("data.csv"), moved.path().join("other.csv")).unwrap();
+    let elsewhere = text.replace("data.csv", moved.path().join("other.csv").to_str().unwrap());
+    assert_eq!(load(&elsewhere).unwrap().ids(), experiment.ids());
+    for (from, to, hint) in [
+        ("target = \"t\"", "target = \"u\"", "unknown column 'u'"),
+        ("target = \"t\"", "", "needs a target, one of its columns: a, b, t"),
+        ("data.csv", "dota.csv", "cannot read the table"),
+        ("target = \"t\"", "target = \"t\"\ncolumns = \"a,t\"", "the target t is one of its own inputs"),
+        ("target = \"t\"", "target = \"t\"\nsplit = \"extreme\"", "did you mean 'extremes'"),
+        ("target = \"t\"", "target = \"t\"\nsplit_by = \"a\"", "split_by is for split = \"extremes\""),
+        ("steps = 100", "steps = 100, ranges = [\"U[1,2)\"]", "table has no ranges"),
+        ("steps = 100", "steps = 100, stream = \"reference\"", "reference streams"),
+    ] {
+        let message = load(&text.replacen(from, to, 1)).unwrap_err();
+        assert!(message.contains(hint), "{to}: {message}");
+    }
+}
+
+#[test]
+fn published_statements_have_one_form() {
+    let motivation = Registry::default().load("motivation", &Overrides::preset("paper")).unwrap();
+    let error = motivation.expectations.iter().find(|e| e.metric == "validation_error").unwrap();
+    assert!(matches!(error.relation, Relation::Mean([mean, _]) if mean > 0.0));
+    let bound = Registry::default().load("batch-noise-bound", &Overrides::default()).unwrap();
+    assert_eq!(bound.expectations.len(), 4);
+    assert!(bound.expectations.iter().all(|e| e.metric == "noise_bound" && e.model.is_none()));
+}
+
+#[cfg(feature = "images")]
+#[test]
+fn image_tasks_are_tasks_like_others() {
+    let registry = Registry::default();
+    let experiment = registry.load("mnist-isolated", &set("batch", json!(64))).unwrap();
+    assert!(experiment.runs.iter().all(|run| run.get("batch") == Some(&json!(64))));
+    assert!(experiment.scale.ends_with("; but with batch = 64"), "{}", experiment.scale);
+    let fail = |overrides: &Overrides| registry.load("mnist-isolated", overrides).unwrap_err().to_string();
+    assert!(
+        fail(&set("learning_rate", json!(0.01)))
+            .contains("learning_rate is a setting of single-module, not of mnist-isolated")
+    );
+    assert!(fail(&set("bach", json!(64))).contains("did you mean 'batch'"));
+    assert!(fail(&set("steps", json!(5))).contains("give --set epochs=N"));
+    assert!(fail(&set("rz", json!(1.0))).contains("rz is a setting of mnist-sequential, not of mnist-isolated"));
+    let paper = registry.load("mnist-sequential", &Overrides::preset("paper")).unwrap();
+    let lengths: Vec<Option<usize>> = paper.expectations.iter().map(|e| e.length).collect();
+    assert_eq!(lengths.len(), 22);
+    assert_eq!((lengths[0], lengths[2], lengths[21]), (None, Some(1), Some(20)));
+    assert!(matches!(paper.expectations[21].relation, Relation::Is(rate) if rate == 0.8));
+}

@@ -1,0 +1,235 @@
+//! From hand-made rows through metrics, summary, verdict, table and CSV: exact numbers, and verdicts that must be yes and must be no.
+
+use nalm_lab::Registry;
+use nalm_lab::experiment::{Experiment, Overrides, check};
+use nalm_lab::run::{Row, Spec, Status};
+use nalm_lab::stats::Estimate;
+use nalm_lab::store::Contents;
+use serde_json::{Value, json};
+use std::path::Path;
+
+fn load(text: &str) -> Experiment {
+    let registry = Registry::default();
+    check(&registry.catalogue, &registry.names(), "mine", Path::new("mine.toml"), text, &Overrides::default()).unwrap()
+}
+
+/// A row with these metrics.
+fn row(spec: &Spec, metrics: Value) -> Row {
+    let mut row = Row::new(spec, Status::Completed, None, format!("{:x}", spec.seed()));
+    row.metrics = metrics.as_object().unwrap().clone();
+    row.artefacts.insert("weights".into(), json!([0.0, 1.0]));
+    row
+}
+
+fn contents(experiment: &Experiment, make: impl Fn(usize, &Spec) -> Option<Row>) -> Contents {
+    let mut contents = Contents::default();
+    for group in &experiment.groups {
+        for spec in &experiment.runs[group.runs.clone()] {
+            if let Some(row) = make(group.model, spec) {
+                contents.rows.insert(row.id.clone(), row);
+            }
+        }
+    }
+    contents
+}
+
+const FILE: &str = r#"
+title = "Verdicts"
+task = "single-module"
+baselines = ["nmu"]
+[preset.a]
+seeds = 4
+steps = 5000
+ranges = ["U[1,2)", "U[-2,-1)"]
+[[model]]
+module = "nmu"
+[[model]]
+module = "snmu"
+"#;
+
+/// On U[1,2), the NMU solves seeds 0 and 1 at steps 1,000 and 3,000; the sNMU solves all four at 2,000. On U[-2,-1) nobody solves anything, and
+/// the sNMU has two rows only.
+fn made(model: usize, spec: &Spec) -> Option<Row> {
+    let (seed, inside) = (spec.seed(), spec.text("range") == "U[1,2)");
+    let solved = inside && (model == 1 || seed < 2);
+    let at = if model == 1 { 2_000 } else { 1_000 + 2_000 * seed };
+    if !inside && model == 1 && seed >= 2 {
+        return None;
+    }
+    Some(row(
+        spec,
+        json!({"solved": solved, "solved_at": if solved { json!(at) } else { Value::Null }, "solved_simulated": seed == 0,
+            "best_step": 100 * (seed + 1), "validation_error": if seed == 3 { json!(0.5) } else { json!(1e-6) },
+            "test_error": 2.0 * seed as f64, "sparsity_error": if solved { json!(0.25) } else { json!(0.5) }}),
+    ))
+}
+
+fn close(e: Estimate, want: [f64; 3]) {
+    let got = [e.mean, e.lower, e.upper].map(|v| v.unwrap_or(f64::NAN));
+    assert!(got.iter().zip(want).all(|(a, b)| (a - b).abs() < 1e-6 * b.abs().max(1.0)), "{got:?} {want:?}");
+}
+
+#[test]
+fn every_metric_has_the_numbers_of_its_own_cell() {
+    let (registry, experiment) = (Registry::default(), load(FILE));
+    let contents = contents(&experiment, made);
+    let results = registry.results(&experiment, &contents);
+    assert_eq!((results.cells.len(), results.found()), (4, 14));
+    let cell = |model, place| results.cell(0, model, place).unwrap();
+    let nmu = cell(0, "U[1,2)");
+    assert_eq!((nmu.n, nmu.solved, nmu.label.as_str()), (4, 2, "NMU"));
+    // Wilson's intervals of 2, 4 and 0 of 4, from the formula in another language.
+    close(nmu.get("success"), [0.5, 0.150_039, 0.849_961]);
+    close(cell(1, "U[1,2)").get("success"), [1.0, 0.510_109, 1.0]);
+    close(cell(0, "U[-2,-1)").get("success"), [0.0, 0.0, 0.489_891]);
+    assert_eq!((cell(1, "U[-2,-1)").n, cell(1, "U[-2,-1)").solved), (2, 0));
+    // Over solved runs only.
+    assert_eq!(nmu.get("solved_at").mean, Some(2_000.0));
+    assert_eq!(cell(0, "U[-2,-1)").get("solved_at"), Estimate::NONE);
+    assert_eq!(nmu.get("sparsity_error").mean, Some(0.25));
+    assert_eq!(nmu.get("best_step").mean, Some(150.0));
+    // Over all runs: errors 0, 2, 4, 6 have the mean 3 and the deviation 2.582; t with three degrees of freedom is 3.18245, so that the
+    // interval would begin below 0.
+    close(nmu.get("test_error"), [3.0, 0.0, 7.108_521]);
+    close(nmu.get("validation_success"), [0.75, 0.300_642, 0.954_413]);
+    close(nmu.get("simulated_success"), [0.25, 0.045_587, 0.699_358]);
+}
+
+#[test]
+fn the_table_and_the_csv_say_the_same() {
+    let (registry, experiment) = (Registry::default(), load(FILE));
+    let contents = contents(&experiment, made);
+    let folder = tempfile::tempdir().unwrap();
+    let found = registry.report(&experiment, &contents, folder.path()).unwrap();
+    assert_eq!((found.rows, found.compared), (14, 0));
+    let page = std::fs::read_to_string(folder.path().join("mine.md")).unwrap();
+    insta::assert_snapshot!("page", page);
+    insta::assert_snapshot!("csv", std::fs::read_to_string(folder.path().join("mine.csv")).unwrap());
+}
+
+/// Each statement, what is said of it, and whether it agrees.
+#[test]
+fn verdicts_that_are_yes_and_verdicts_that_are_no() {
+    let registry = Registry::default();
+    for (model, statement, ours, agrees) in [
+        ("nmu", "is = 0.16", "0.50 [0.15, 0.85] (n = 4)", true),
+        ("nmu", "is = 0.84", "0.50 [0.15, 0.85] (n = 4)", true),
+        ("nmu", "is = 0.14", "0.50 [0.15, 0.85] (n = 4)", false),
+        ("nmu", "is = 0.86", "0.50 [0.15, 0.85] (n = 4)", false),
+        ("nmu", "is = 1.0", "0.50 [0.15, 0.85] (n = 4)", false),
+        ("snmu", "is = 1.0", "1.00 [0.51, 1.00] (n = 4)", true),
+        ("nmu", "below = 0.6", "0.50 [0.15, 0.85] (n = 4)", true),
+        ("nmu", "below = 0.5", "0.50 [0.15, 0.85] (n = 4)", false),
+        ("snmu", "above = \"nmu\"", "1.00 [0.51, 1.00] (n = 4) against 0.50 [0.15, 0.85] (n = 4)", true),
+        ("nmu", "above = \"snmu\"", "0.50 [0.15, 0.85] (n = 4) against 1.00 [0.51, 1.00] (n = 4)", false),
+        ("nmu", "above = \"nmu\"", "0.50 [0.15, 0.85] (n = 4) against 0.50 [0.15, 0.85] (n = 4)", false),
+        ("snmu", "equals = \"nmu\"", "1.00 [0.51, 1.00] (n = 4) against 0.50 [0.15, 0.85] (n = 4)", true),
+        ("nmu", "metric = \"validation_success\"\nis = 0.9", "0.75 [0.30, 0.95] inside", true),
+        ("nmu", "metric = \"validation_success\"\nis = 1.0", "0.75 [0.30, 0.95] inside", false),
+        ("nmu", "metric = \"test_error\"\nis = [8.0, 1.0]", "error outside 3.0e0 ± 4.1e0", true),
+        ("nmu", "metric = \"test_error\"\nis = [9.0, 1.0]", "error outside 3.0e0 ± 4.1e0", false),
+        ("nmu", "metric = \"best_step\"\nis = [150.0, 0.0]", "best step 1.5e2 ± 6.4e2", true),
+        ("nmu", "metric = \"best_step\"\nis = [900.0, 50.0]", "best step 1.5e2 ± 6.4e2", false),
+        ("nmu", "metric = \"sparsity_error\"\nbelow = 0.2", "2.5e-1", false),
+        ("nmu", "metric = \"sparsity_error\"\nbelow = 0.3", "2.5e-1", true),
+    ] {
+        let text = format!("{FILE}[[expect]]\nmodel = \"{model}\"\nrange = \"U[1,2)\"\n{statement}\nsource = \"x\"\n");
+        let experiment = load(&text);
+        let contents = contents(&experiment, made);
+        let results = registry.results(&experiment, &contents);
+        let compared = results.comparisons();
+        assert_eq!(compared.len(), 1, "{statement}");
+        let ours_start: String = compared[0].ours.chars().take(ours.chars().count()).collect();
+        assert_eq!((ours_start.as_str(), compared[0].agrees), (ours, agrees), "{model}: {statement}");
+    }
+}
+
+#[test]
+fn intervals_that_do_not_meet_are_not_equal() {
+    let experiment = load(&format!(
+        "{}[[expect]]\nmodel = \"snmu\"\nrange = \"U[1,2)\"\nequals = \"nmu\"\nsource = \"x\"\n",
+        FILE.replace("seeds = 4", "seeds = 40")
+    ));
+    // 2 of 40 against 40 of 40.
+    let contents = contents(&experiment, |model, spec| {
+        Some(row(spec, json!({"solved": model == 1 || spec.seed() < 2, "solved_at": null})))
+    });
+    let registry = Registry::default();
+    let results = registry.results(&experiment, &contents);
+    assert!(!results.comparisons()[0].agrees);
+}
+
+/// A statement is held against the cell of its own range and model, and against nothing if there are no rows.
+#[test]
+fn statements_find_their_own_cell() {
+    let mut text = FILE.to_string();
+    for (model, range, rate) in [("nmu", "U[1,2)", 0.5), ("nmu", "U[-2,-1)", 0.0), ("snmu", "U[1,2)", 1.0)] {
+        text += &format!("[[expect]]\nmodel = \"{model}\"\nrange = \"{range}\"\nis = {rate:?}\nsource = \"x\"\n");
+    }
+    let experiment = load(&text);
+    let registry = Registry::default();
+    let all = contents(&experiment, made);
+    let results = registry.results(&experiment, &all);
+    let means: Vec<(String, bool)> =
+        results.comparisons().iter().map(|c| (c.ours[..4].to_string(), c.agrees)).collect();
+    assert_eq!(means, [("0.50".into(), true), ("0.00".into(), true), ("1.00".into(), true)]);
+    let none = contents(&experiment, |model, spec| if model == 0 { None } else { made(model, spec) });
+    assert_eq!(registry.results(&experiment, &none).comparisons().len(), 1);
+}
+
+#[test]
+fn the_bound_of_the_batch_noise_is_compared_by_its_printed_digits() {
+    let registry = Registry::default();
+    let verdict = |bound: f64| {
+        let text = format!(
+            "title = \"Bound\"\ndefault_preset = \"paper\"\n[[expect]]\nrange = \"U[1,2)\"\nmetric = \"noise_bound\"\nis = {bound:?}\nsource = \"x\"\n"
+        );
+        let (experiment, nothing) = (load(&text), Contents::default());
+        registry.results(&experiment, &nothing).comparisons()[0].agrees
+    };
+    // 1 + sqrt(12) = 4.4641
+    assert_eq!([4.46, 4.464, 4.47, 4.45, 4.48].map(verdict), [true, true, false, false, false]);
+}
+
+#[test]
+fn failed_runs_count_as_not_solved_and_are_listed() {
+    let (registry, experiment) = (Registry::default(), load(FILE));
+    let contents = contents(&experiment, |model, spec| match (model, spec.seed()) {
+        (1, 0) => Some(Row::failed(spec, "no memory".into())),
+        _ => made(model, spec),
+    });
+    let results = registry.results(&experiment, &contents);
+    let cell = results.cell(0, 1, "U[1,2)").unwrap();
+    assert_eq!((cell.n, cell.solved), (4, 3));
+    let folder = tempfile::tempdir().unwrap();
+    registry.report(&experiment, &contents, folder.path()).unwrap();
+    let page = std::fs::read_to_string(folder.path().join("mine.md")).unwrap();
+    assert!(page.contains("* sNMU on U[1,2): 1 seed ends failed (no memory) (0)"), "{page}");
+    assert!(page.contains("* NMU on U[1,2): 2 seeds end with weights (0.0, 1.0) (2, 3)"), "{page}");
+}
+
+/// What was made by a program of one's own appears in rows, CSV and tables.
+#[test]
+fn a_metric_that_was_added_is_in_the_table_and_in_the_csv() {
+    use nalm_lab::summary::metric::{Estimator, Metric};
+    let mut registry = Registry::default();
+    registry.metrics.push(
+        Metric::new("twice", "twice the error", Estimator::Mean, |row| Some(2.0 * row.number("test_error")?))
+            .in_csv()
+            .in_tables(),
+    );
+    let experiment = load(FILE);
+    let contents = contents(&experiment, made);
+    let folder = tempfile::tempdir().unwrap();
+    registry.report(&experiment, &contents, folder.path()).unwrap();
+    let page = std::fs::read_to_string(folder.path().join("mine.md")).unwrap();
+    assert!(
+        page.contains("| success, simulated threshold | twice the error |") && page.contains("| 6.00 [-2.22, 14.22] |"),
+        "{page}"
+    );
+    let csv = std::fs::read_to_string(folder.path().join("mine.csv")).unwrap();
+    assert!(
+        csv.lines().next().unwrap().ends_with(",twice_mean,twice_lower,twice_upper") && csv.contains(",6,-2.2"),
+        "{csv}"
+    );
+}
