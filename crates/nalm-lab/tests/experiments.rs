@@ -221,7 +221,7 @@ fn two_settings_are_swept_together() {
 fn mistakes_in_ranges_and_stacks_are_named() {
     for (from, to, hint) in [
         ("test = \"U[4,10)\"", "test = \"U[3.5,10)\"", "the test range U[3.5,10) overlaps the training range U[3,4)"),
-        ("train = \"U[3,4)\", test", "tran = \"U[3,4)\", test", "a range has the keys train and test"),
+        ("train = \"U[3,4)\", test", "tran = \"U[3,4)\", test", "a range is written"),
         ("nau 12->3", "nau 11->3", "layer 1 (nau): inputs of the layer: got 11, but 12 is needed"),
         ("noise = \"U[1,5]\"", "nois = \"U[1,5]\"", "snmu has no option nois; it has: noise, denoiser, start"),
         ("steps = 12 }", "steps = 5 }", "12 inputs cannot be cut into 5 steps"),

@@ -1,33 +1,25 @@
 //! From an experiment as written to one that can be carried out, or to the line that is wrong.
 
+use super::places::{self, Place};
 use super::written::{Model, Preset, Section as WrittenSection, Seeds, Written};
-use super::{Experiment, Group, Names, Overrides, Section, built_in, expectation};
+use super::{Experiment, Group, Names, Overrides, Section, built_in, expectation, set};
 use crate::error::{Context, Error, Result, bail, ensure};
 use crate::run::schedule;
 use crate::task::{Catalogue, Choices, Task, network};
-use nalm::task::PAPER_RANGES;
 use serde_json::Value;
-use std::collections::BTreeMap;
 use std::path::Path;
 use toml::Spanned;
 
 /// A file being checked: where errors are, and what the command line wants.
 pub(super) struct Checker<'a> {
-    catalogue: &'a Catalogue,
+    pub(super) catalogue: &'a Catalogue,
     pub(super) names: &'a Names,
     pub(super) file: String,
     /// Where paths in the file start from.
     folder: &'a Path,
     text: &'a str,
-    overrides: &'a Overrides,
-    preset: String,
-}
-
-/// One range or value along a section's axis: how it is called, and what it sets.
-#[derive(Clone, Debug, Default)]
-struct Place {
-    label: String,
-    values: BTreeMap<String, Value>,
+    pub(super) overrides: &'a Overrides,
+    pub(super) preset: String,
 }
 
 /// Checks an experiment.
@@ -49,11 +41,6 @@ pub fn check(
     checker.experiment(name, path, &written)
 }
 
-/// The paper's training ranges.
-pub(super) fn paper_ranges() -> Vec<String> {
-    PAPER_RANGES.iter().map(|(train, _)| train.to_string()).collect()
-}
-
 impl Checker<'_> {
     /// The place of something, for messages.
     pub(super) fn at<T>(&self, what: &Spanned<T>) -> String {
@@ -66,7 +53,7 @@ impl Checker<'_> {
     }
 
     /// The line of a key that stands in no particular table.
-    fn line_of_key(&self, key: &str) -> String {
+    pub(super) fn line_of_key(&self, key: &str) -> String {
         let is_key =
             |line: &str| line.trim_start().strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with('='));
         let line = self.text.lines().position(is_key);
@@ -115,7 +102,7 @@ impl Checker<'_> {
         if written.title.is_none() {
             bail!("{} has no title", self.file);
         }
-        self.notes(written, &mut experiment)?;
+        experiment.notes = set::notes(self, written, &experiment)?;
         experiment.expectations = expectation::check(self, written, &experiment)?;
         Ok(experiment)
     }
@@ -145,13 +132,10 @@ impl Checker<'_> {
         let names: Vec<String> = written.model.iter().map(of).collect();
         let found = names.iter().position(|known| known == name.get_ref());
         let labels = || self.labels(written).ok()?.iter().position(|label| label == name.get_ref());
-        found.or_else(labels).map_or_else(
-            || {
-                let names: Vec<&str> = names.iter().map(String::as_str).collect();
-                Err(nalm::Error::unknown("model", name.get_ref(), &names)).at(|| self.at(name))
-            },
-            Ok,
-        )
+        found.or_else(labels).map(Ok).unwrap_or_else(|| {
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            Err(nalm::Error::unknown("model", name.get_ref(), &names)).at(|| self.at(name))
+        })
     }
 
     /// Refuses a preset that the file does not have.
@@ -179,23 +163,16 @@ impl Checker<'_> {
         let preset = own.or(self.base(written)?);
         let Some(task_name) = section.task.as_ref().or(written.task.as_ref()) else {
             ensure!(written.model.is_empty(), "{} has no task", self.file);
-            let unknown = written.settings.keys().next();
-            if let Some(key) = unknown {
-                return Err(nalm::Error::unknown(
-                    "key",
-                    key,
-                    &["title", "analysis", "figures", "task", "default_preset"],
-                ))
-                .at(|| self.line_of_key(key));
-            }
-            return Ok(());
+            let known = ["title", "analysis", "figures", "task", "default_preset"];
+            let unknown = written.settings.keys().next().map(|key| (key, nalm::Error::unknown("key", key, &known)));
+            return unknown.map_or(Ok(()), |(key, error)| Err(error).at(|| self.line_of_key(key)));
         };
         let task = self.catalogue.task(task_name.get_ref()).at(|| self.at(task_name))?;
         if let Some(scale) = &preset.scale {
             into.scale = scale.clone() + &self.overrides.in_words();
         }
-        let sweep = self.sweep(written, section, &preset)?;
-        let ranges = self.ranges(&**task, &preset)?;
+        let sweep = places::sweep(self, preset.sweep.as_ref().or(section.sweep.as_ref()).unwrap_or(&written.sweep))?;
+        let ranges = places::ranges(self, &**task, preset.ranges.as_deref())?;
         if sweep.is_empty() || ranges.len() == 1 {
             return self.part(written, section, section.name.clone(), &**task, &preset, &ranges, &sweep, into);
         }
@@ -207,108 +184,19 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// What is varied besides the range: every combination of the values, and the name of the axis.
-    fn sweep(&self, written: &Written, section: &WrittenSection, preset: &Preset) -> Result<Vec<Place>> {
-        let written_sweep = preset.sweep.as_ref().or(section.sweep.as_ref()).unwrap_or(&written.sweep);
-        let mut sweep: BTreeMap<String, Vec<Value>> = BTreeMap::new();
-        for (key, values) in written_sweep {
-            let values = values.iter().map(json_of).collect::<Result<Vec<_>>>().at(|| self.line_of_key(key))?;
-            sweep.insert(key.clone(), values);
-        }
-        sweep.extend(self.overrides.sweep.iter().cloned());
-        let several = sweep.len() > 1;
-        let mut places = vec![Place::default()];
-        for (key, values) in &sweep {
-            ensure!(!values.is_empty(), "{}: the sweep over {key} has no values", self.file);
-            let one = |place: &Place, value: &Value| {
-                let (mut values, label) = (place.values.clone(), label_of(value));
-                values.insert(key.clone(), value.clone());
-                let own = if several { format!("{key} {label}") } else { label };
-                Place { label: if place.label.is_empty() { own } else { format!("{}, {own}", place.label) }, values }
-            };
-            places = places.iter().flat_map(|place| values.iter().map(move |value| one(place, value))).collect();
-        }
-        Ok(if sweep.is_empty() { Vec::new() } else { places })
-    }
-
-    /// The ranges of a task that has such, or one place without a name.
-    fn ranges(&self, task: &dyn Task, preset: &Preset) -> Result<Vec<Place>> {
-        if !task.settings().iter().any(|setting| setting.name == "range") {
-            ensure!(preset.ranges.is_none(), "{}: {} has no ranges", self.file, task.name());
-            return Ok(vec![Place::default()]);
-        }
-        let mut pairs: Vec<(String, Option<String>)> = self.overrides.ranges.clone();
-        if pairs.is_empty() {
-            let written = preset
-                .ranges
-                .as_ref()
-                .map(|ranges| ranges.iter().map(|range| self.range(range)).collect::<Result<_>>());
-            pairs = written.unwrap_or_else(|| Ok(paper_ranges().into_iter().map(|range| (range, None)).collect()))?;
-        }
-        ensure!(
-            !pairs.is_empty(),
-            "{}: preset {} has no ranges; leave the key out for the published ones",
-            self.file,
-            self.preset
-        );
-        let label = |(train, test): &(String, Option<String>)| {
-            let twice = pairs.iter().filter(|(other, _)| other == train).count() > 1;
-            test.as_ref().filter(|_| twice).map_or(train.clone(), |test| format!("{train}, tested on {test}"))
-        };
-        let place = |pair: &(String, Option<String>)| {
-            let test = pair.1.iter().map(|test| ("test_range".to_string(), test.clone().into()));
-            let values = [("range".to_string(), pair.0.clone().into())].into_iter().chain(test).collect();
-            Place { label: label(pair), values }
-        };
-        Ok(pairs.iter().map(place).collect())
-    }
-
-    /// A training range as written, perhaps with its test range.
-    fn range(&self, written: &Spanned<toml::Value>) -> Result<(String, Option<String>)> {
-        let normal = |text: &str| -> Result<String> { Ok(text.parse::<nalm::Distribution>()?.to_string()) };
-        let read = || match written.get_ref() {
-            toml::Value::String(train) => {
-                let train = normal(train)?;
-                // Named here, where the line is known.
-                crate::task::published_test_range(&train).map(|_| (train.clone(), None)).ok_or_else(|| {
-                    Error::Request(format!(
-                        "{train} has no published test range; give one: {{ train = \"{train}\", test = \"U[2,6)\" }}"
-                    ))
-                })
-            }
-            toml::Value::Table(pair) => match (pair.get("train"), pair.get("test"), pair.len()) {
-                (Some(toml::Value::String(train)), Some(toml::Value::String(test)), 2) => {
-                    Ok((normal(train)?, Some(normal(test)?)))
-                }
-                _ => bail!("a range has the keys train and test, such as {{ train = \"U[3,4)\", test = \"U[4,10)\" }}"),
-            },
-            other => {
-                bail!("{other} is no range; write it like \"U[1,2)\" or {{ train = \"U[3,4)\", test = \"U[4,10)\" }}")
-            }
-        };
-        read().at(|| self.at(written))
-    }
-
     fn seeds(&self, preset: &Preset) -> Result<Vec<u64>> {
-        let (file, name) = (&self.file, &self.preset);
-        let Some(seeds) = &preset.seeds else { bail!("{file}: preset {name} has no seeds") };
-        let enough = |n: u64| {
-            let ok = (1..=1_000_000).contains(&n);
-            if ok {
-                Ok(n)
-            } else {
-                Err(Error::Request(format!(
-                    "{file}: preset {name} has {n} seeds; give at least 1 and at most a million"
-                )))
-            }
+        let place = format!("{}: preset {}", self.file, self.preset);
+        let Some(seeds) = &preset.seeds else { bail!("{place} has no seeds") };
+        let planned = match seeds {
+            Seeds::Count(n) => *n,
+            Seeds::List(list) => list.len() as u64,
         };
-        match (seeds, self.overrides.seeds) {
-            (Seeds::List(list), asked) => {
-                let n = enough(asked.unwrap_or(list.len() as u64))?;
-                ensure!(n <= list.len() as u64, "{file}: preset {name} has {} seeds, fewer than {n}", list.len());
-                Ok(list[..n as usize].to_vec())
-            }
-            (Seeds::Count(n), asked) => Ok((0..enough(asked.unwrap_or(*n))?).collect()),
+        let n = self.overrides.seeds.unwrap_or(planned);
+        ensure!((1..=1_000_000).contains(&n), "{place} has {n} seeds; give at least 1 and at most a million");
+        match seeds {
+            Seeds::Count(_) => Ok((0..n).collect()),
+            Seeds::List(list) if n > planned => bail!("{place} has {} seeds, fewer than {n}", list.len()),
+            Seeds::List(list) => Ok(list[..n as usize].to_vec()),
         }
     }
 
@@ -340,13 +228,10 @@ impl Checker<'_> {
             ensure!((2..=200).contains(&side), "{file}: grid is {side}; give 2 to 200 starting weights a side");
         }
         let own = into.sections.len();
-        let places: Vec<Place> = match sweep {
-            [] => ranges.to_vec(),
-            sweep => ranges.iter().flat_map(|range| sweep.iter().map(|value| self.both(range, value))).collect(),
-        };
+        let places = places::both(ranges, sweep);
         for index in self.taking_part(written, section, preset)? {
             let model = &written.model[index];
-            let mut base = self.choices(written, section, preset, task, model)?;
+            let mut base = self.choices(written, section, model)?;
             if base.schedule.is_some() {
                 let asked = self.overrides.set.iter().any(|(key, _)| key == "steps");
                 let label = &into.models[index];
@@ -356,7 +241,7 @@ impl Checker<'_> {
             for place in &places {
                 let mut choices = base.clone();
                 choices.values.extend(place.values.clone());
-                self.set(task, &mut choices);
+                set::apply(self, task, &mut choices);
                 let at = || match sweep.is_empty() {
                     true => self.line(model.span().start),
                     false => format!("{file}, section {}, {}", section.name, place.label),
@@ -369,7 +254,7 @@ impl Checker<'_> {
                 match section.grid {
                     None => into.runs.extend(seeds.iter().map(|&seed| first.with("seed", seed))),
                     Some(side) => {
-                        for weights in starts(side) {
+                        for weights in places::starts(side) {
                             choices.values.insert("weights".into(), weights.to_vec().into());
                             into.runs.push(task.specify(self.catalogue, &choices)?);
                         }
@@ -379,28 +264,11 @@ impl Checker<'_> {
                 into.groups.push(Group { section: own, model: index, place: place.label.clone(), runs, last_layer });
             }
         }
-        let axis = sweep.first().map(|place| self.axis(task, place));
+        let axis = sweep.first().map(|place| place.axis(self.catalogue, task));
         let (task, measures) = (task.name().to_string(), task.measures());
         let places = places.into_iter().map(|place| place.label).collect();
         into.sections.push(Section { name, task, measures, places, grid: section.grid, axis });
         Ok(())
-    }
-
-    /// A range and a value along an axis; the value names the place.
-    fn both(&self, range: &Place, value: &Place) -> Place {
-        let mut values = range.values.clone();
-        values.extend(value.values.clone());
-        Place { label: value.label.clone(), values }
-    }
-
-    /// How figures call what is varied.
-    fn axis(&self, task: &dyn Task, place: &Place) -> String {
-        let declared = |key: &String| {
-            let options = self.catalogue.modules().iter().flat_map(|entry| entry.single.options).copied();
-            let found = task.settings().into_iter().chain(options).find(|setting| setting.name == key);
-            found.map_or(key.clone(), |setting| format!("{key}: {}", setting.meaning))
-        };
-        place.values.keys().map(declared).collect::<Vec<_>>().join("; ")
     }
 
     /// A wrong setting at the top of the file is named with its line.
@@ -413,34 +281,19 @@ impl Checker<'_> {
         }
     }
 
-    /// What a model has chosen, from the most general to the most particular: the file, the preset, the section, the model.
-    fn choices(
-        &self,
-        written: &Written,
-        section: &WrittenSection,
-        preset: &Preset,
-        task: &dyn Task,
-        model: &Model,
-    ) -> Result<Choices> {
-        let mut values = BTreeMap::new();
-        for settings in [&written.settings, &preset.settings, &section.settings, &model.options] {
-            for (key, value) in settings {
-                values.insert(key.clone(), self.value(key, value)?);
-            }
+    /// What a model has chosen, from the most general to the most particular.
+    fn choices(&self, written: &Written, section: &WrittenSection, model: &Model) -> Result<Choices> {
+        let (base, own) = (written.preset.get(&self.preset), section.preset.get(&self.preset));
+        let settings = |preset: Option<&Preset>| preset.map(|preset| preset.settings.clone()).unwrap_or_default();
+        let mut values = written.settings.clone();
+        for more in [settings(base), section.settings.clone(), settings(own), model.options.clone()] {
+            values.extend(more);
         }
-        // A section's own preset is more particular than the section.
-        if let Some(own) = section.preset.get(&self.preset) {
-            own.settings.iter().try_for_each(|(key, value)| {
-                self.value(key, value).map(|value| _ = values.insert(key.clone(), value))
-            })?;
+        values.extend(model.steps.get(&self.preset).map(|steps| ("steps".to_string(), (*steps).into())));
+        // A file of data is looked for beside the experiment.
+        if let Some(Value::String(file)) = values.get_mut("data") {
+            *file = self.folder.join(&*file).display().to_string();
         }
-        for (key, value) in &model.options {
-            values.insert(key.clone(), self.value(key, value)?);
-        }
-        if let Some(steps) = model.steps.get(&self.preset) {
-            values.insert("steps".into(), (*steps).into());
-        }
-        let _ = task;
         Ok(Choices {
             module: model.module.as_ref().map(|module| module.get_ref().clone()),
             layers: model.layers.as_ref().map(|layers| layers.get_ref().clone()),
@@ -448,74 +301,6 @@ impl Checker<'_> {
             values,
             seed: 0,
         })
-    }
-
-    /// A setting as JSON; a file of data is looked for beside the experiment.
-    fn value(&self, key: &str, value: &toml::Value) -> Result<Value> {
-        let value = json_of(value).at(|| self.line_of_key(key))?;
-        match (key, &value) {
-            ("data", Value::String(file)) => Ok(self.folder.join(file).display().to_string().into()),
-            _ => Ok(value),
-        }
-    }
-
-    /// Puts settings from the command line into a model that has them.
-    fn set(&self, task: &dyn Task, choices: &mut Choices) {
-        for (key, value) in &self.overrides.set {
-            if self.has(task, choices.module.as_deref(), key) {
-                choices.values.insert(key.clone(), value.clone());
-            }
-        }
-    }
-
-    /// Whether a model on a task has a setting. Steps and streams are for all, so that tasks without them can say what they have instead.
-    fn has(&self, task: &dyn Task, module: Option<&str>, key: &str) -> bool {
-        let options =
-            module.and_then(|module| self.catalogue.module(module).ok()).map_or(&[][..], |entry| entry.single.options);
-        let own = task.settings().iter().chain(options).any(|setting| setting.name == key);
-        own || key == "steps" || key == "stream"
-    }
-
-    /// Says which models the command line's settings are for; one that nobody has was mistyped.
-    fn notes(&self, written: &Written, into: &mut Experiment) -> Result<()> {
-        for (key, value) in &self.overrides.set {
-            let mut have: Vec<usize> = Vec::new();
-            for group in &into.groups {
-                let task = self.catalogue.task(&into.sections[group.section].task)?;
-                let module = written.model[group.model].module.as_ref().map(|module| module.get_ref().as_str());
-                if !have.contains(&group.model) && self.has(&**task, module, key) {
-                    have.push(group.model);
-                }
-            }
-            let all: Vec<usize> = {
-                let mut all: Vec<usize> = into.groups.iter().map(|group| group.model).collect();
-                all.sort_unstable();
-                all.dedup();
-                all
-            };
-            if have.is_empty() && !all.is_empty() {
-                let mut names = self.catalogue.option_names();
-                let tasks = into.sections.iter().filter_map(|section| self.catalogue.task(&section.task).ok());
-                let settings: Vec<_> = tasks.flat_map(|task| task.settings()).collect();
-                names.extend(settings.iter().map(|setting| setting.name));
-                names.sort_unstable();
-                names.dedup();
-                ensure!(!names.contains(&key.as_str()), "--set {key}: no model of {} has this option", into.name);
-                let elsewhere =
-                    self.catalogue.tasks().iter().find(|task| task.settings().iter().any(|s| s.name == key));
-                if let (Some(task), Some(section)) = (elsewhere, into.sections.first()) {
-                    bail!("--set {key}: {key} is a setting of {}, not of {}", task.name(), section.task);
-                }
-                return Err(nalm::Error::unknown("option", key, &names)).at(|| "--set".into());
-            }
-            if have.len() < all.len() {
-                let labels: Vec<&str> = have.iter().map(|&model| into.models[model].as_str()).collect();
-                let plain = value.as_str().map_or_else(|| value.to_string(), String::from);
-                into.notes
-                    .push(format!("{key} = {plain} is set for {}; the other models do not have it", labels.join(", ")));
-            }
-        }
-        Ok(())
     }
 
     /// A model's schedule, from the file or from the list.
@@ -530,35 +315,4 @@ impl Checker<'_> {
         let unknown = |_| nalm::Error::unknown("schedule", name.get_ref(), &known);
         schedule::Written::named(name.get_ref()).map_err(unknown).map(Some).at(|| self.at(name))
     }
-}
-
-/// A TOML value as JSON, where a setting can be that.
-fn json_of(value: &toml::Value) -> Result<Value> {
-    Ok(match value {
-        toml::Value::String(text) => text.clone().into(),
-        toml::Value::Integer(n) => (*n).into(),
-        toml::Value::Float(x) if x.is_finite() => (*x).into(),
-        toml::Value::Boolean(flag) => (*flag).into(),
-        toml::Value::Array(all) => all.iter().map(json_of).collect::<Result<Vec<_>>>()?.into(),
-        other => bail!("{other} is no value of a setting; give a number, a text, true, false or a list of numbers"),
-    })
-}
-
-/// How a value along an axis is called.
-fn label_of(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Number(number) => match number.as_f64() {
-            Some(x) if x != 0.0 && x.abs() < 1e-3 => format!("{x:e}"),
-            Some(x) => x.to_string(),
-            None => number.to_string(),
-        },
-        other => other.to_string(),
-    }
-}
-
-/// Starting weights on a grid over the unit square, at the centres of its cells.
-fn starts(side: usize) -> impl Iterator<Item = [f64; 2]> {
-    let at = move |k: usize| (k as f64 + 0.5) / side as f64;
-    (0..side * side).map(move |k| [at(k % side), at(k / side)])
 }

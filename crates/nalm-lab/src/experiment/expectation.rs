@@ -83,7 +83,7 @@ fn places(expect: &Expect, experiment: &Experiment, model: Option<usize>) -> Vec
         return vec![range.get_ref().clone()];
     }
     let plain = experiment.groups.iter().any(|group| Some(group.model) == model && group.place.is_empty());
-    if plain { vec![String::new()] } else { super::check::paper_ranges() }
+    if plain { vec![String::new()] } else { super::places::paper_ranges() }
 }
 
 fn section(

@@ -4,6 +4,8 @@ pub mod built_in;
 mod check;
 mod expectation;
 mod overrides;
+mod places;
+mod set;
 mod written;
 
 pub use built_in::{load, load_all};

@@ -8,7 +8,10 @@ use std::collections::BTreeMap;
 use toml::Spanned;
 
 /// Settings by name.
-pub(super) type Settings = BTreeMap<String, toml::Value>;
+pub(super) type Settings = BTreeMap<String, serde_json::Value>;
+
+/// Settings that take several values.
+pub(super) type Sweep = BTreeMap<String, Vec<serde_json::Value>>;
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Written {
@@ -36,7 +39,7 @@ pub(super) struct Written {
     pub(super) expect: Vec<Expect>,
     /// Settings that take several values.
     #[serde(default)]
-    pub(super) sweep: BTreeMap<String, Vec<toml::Value>>,
+    pub(super) sweep: Sweep,
     #[serde(flatten)]
     pub(super) settings: Settings,
 }
@@ -50,10 +53,22 @@ pub(super) struct Preset {
     /// Models that take part, by label or module; all if absent.
     pub(super) models: Option<Vec<Spanned<String>>>,
     /// Training ranges, by themselves or with their test ranges; the nine of the paper if absent.
-    pub(super) ranges: Option<Vec<Spanned<toml::Value>>>,
-    pub(super) sweep: Option<BTreeMap<String, Vec<toml::Value>>>,
+    pub(super) ranges: Option<Vec<Spanned<Range>>>,
+    pub(super) sweep: Option<Sweep>,
     #[serde(flatten)]
     pub(super) settings: Settings,
+}
+
+/// A training range, with its test range unless that is the published one.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(
+    untagged,
+    deny_unknown_fields,
+    expecting = "a range is written \"U[1,2)\" or { train = \"U[3,4)\", test = \"U[4,10)\" }"
+)]
+pub(super) enum Range {
+    Train(String),
+    Pair { train: String, test: String },
 }
 
 /// Seeds: so many, or these.
@@ -89,7 +104,7 @@ pub(super) struct Section {
     pub(super) models: Option<Vec<Spanned<String>>>,
     /// Instead of seeds: this many starting weights along each side of the unit square.
     pub(super) grid: Option<usize>,
-    pub(super) sweep: Option<BTreeMap<String, Vec<toml::Value>>>,
+    pub(super) sweep: Option<Sweep>,
     #[serde(default)]
     pub(super) preset: BTreeMap<String, Preset>,
     #[serde(flatten)]

@@ -1,0 +1,119 @@
+//! Along what the runs of a section differ besides models and seeds: ranges, and settings that take several values.
+
+use super::check::Checker;
+use super::written::Range;
+use crate::error::{Context, Error, Result, ensure};
+use crate::task::{Catalogue, Task, published_test_range};
+use nalm::task::PAPER_RANGES;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use toml::Spanned;
+
+/// One range or value along a section's axis: how it is called, and what it sets.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Place {
+    pub(super) label: String,
+    pub(super) values: BTreeMap<String, Value>,
+}
+
+impl Place {
+    /// How figures call what is varied.
+    pub(super) fn axis(&self, catalogue: &Catalogue, task: &dyn Task) -> String {
+        let declared = |key: &String| {
+            let options = catalogue.modules().iter().flat_map(|entry| entry.single.options).copied();
+            let found = task.settings().into_iter().chain(options).find(|setting| setting.name == key);
+            found.map_or(key.clone(), |setting| format!("{key}: {}", setting.meaning))
+        };
+        self.values.keys().map(declared).collect::<Vec<_>>().join("; ")
+    }
+}
+
+/// The paper's training ranges.
+pub(super) fn paper_ranges() -> Vec<String> {
+    PAPER_RANGES.iter().map(|(train, _)| train.to_string()).collect()
+}
+
+/// Every range with every value, which names the place.
+pub(super) fn both(ranges: &[Place], sweep: &[Place]) -> Vec<Place> {
+    let one = |range: &Place, value: &Place| {
+        let values = range.values.clone().into_iter().chain(value.values.clone()).collect();
+        Place { label: value.label.clone(), values }
+    };
+    match sweep {
+        [] => ranges.to_vec(),
+        sweep => ranges.iter().flat_map(|range| sweep.iter().map(move |value| one(range, value))).collect(),
+    }
+}
+
+/// Every combination of the values of a sweep, those of the command line included.
+pub(super) fn sweep(checker: &Checker<'_>, written: &BTreeMap<String, Vec<Value>>) -> Result<Vec<Place>> {
+    let mut sweep = written.clone();
+    sweep.extend(checker.overrides.sweep.iter().cloned());
+    let several = sweep.len() > 1;
+    let mut places = if sweep.is_empty() { Vec::new() } else { vec![Place::default()] };
+    for (key, values) in &sweep {
+        ensure!(!values.is_empty(), "{}: the sweep over {key} has no values", checker.file);
+        let one = |place: &Place, value: &Value| {
+            let own = if several { format!("{key} {}", label_of(value)) } else { label_of(value) };
+            let label = if place.label.is_empty() { own } else { format!("{}, {own}", place.label) };
+            let values = place.values.clone().into_iter().chain([(key.clone(), value.clone())]).collect();
+            Place { label, values }
+        };
+        places = places.iter().flat_map(|place| values.iter().map(move |value| one(place, value))).collect();
+    }
+    Ok(places)
+}
+
+/// The ranges of a task that has such, or one place without a name.
+pub(super) fn ranges(checker: &Checker<'_>, task: &dyn Task, written: Option<&[Spanned<Range>]>) -> Result<Vec<Place>> {
+    if !task.settings().iter().any(|setting| setting.name == "range") {
+        ensure!(written.is_none(), "{}: {} has no ranges", checker.file, task.name());
+        return Ok(vec![Place::default()]);
+    }
+    let mut pairs: Vec<(String, Option<String>)> = checker.overrides.ranges.clone();
+    if let Some(written) = written.filter(|_| pairs.is_empty()) {
+        let (file, preset) = (&checker.file, &checker.preset);
+        ensure!(!written.is_empty(), "{file}: preset {preset} has no ranges; leave the key out for the published ones");
+        pairs = written.iter().map(|range| pair(range.get_ref()).at(|| checker.at(range))).collect::<Result<_>>()?;
+    } else if pairs.is_empty() {
+        pairs = paper_ranges().into_iter().map(|range| (range, None)).collect();
+    }
+    let place = |(train, test): &(String, Option<String>)| {
+        let twice = pairs.iter().filter(|(other, _)| other == train).count() > 1;
+        let label = test.as_ref().filter(|_| twice).map(|test| format!("{train}, tested on {test}"));
+        let test = test.iter().map(|test| ("test_range".to_string(), test.clone().into()));
+        let values = [("range".to_string(), train.clone().into())].into_iter().chain(test).collect();
+        Place { label: label.unwrap_or_else(|| train.clone()), values }
+    };
+    Ok(pairs.iter().map(place).collect())
+}
+
+/// A training range, and its test range unless that is the published one.
+fn pair(written: &Range) -> Result<(String, Option<String>)> {
+    let normal = |text: &str| -> Result<String> { Ok(text.parse::<nalm::Distribution>()?.to_string()) };
+    match written {
+        Range::Pair { train, test } => Ok((normal(train)?, Some(normal(test)?))),
+        Range::Train(train) => {
+            let train = normal(train)?;
+            let example = format!("{{ train = \"{train}\", test = \"U[2,6)\" }}");
+            let missing = || Error::Request(format!("{train} has no published test range; give one: {example}"));
+            published_test_range(&train).ok_or_else(missing).map(|_| (train, None))
+        }
+    }
+}
+
+/// How a value along an axis is called.
+fn label_of(value: &Value) -> String {
+    match (value, value.as_f64()) {
+        (Value::String(text), _) => text.clone(),
+        (_, Some(x)) if x != 0.0 && x.abs() < 1e-3 => format!("{x:e}"),
+        (_, Some(x)) => x.to_string(),
+        (other, None) => other.to_string(),
+    }
+}
+
+/// Starting weights on a grid over the unit square, at the centres of its cells.
+pub(super) fn starts(side: usize) -> impl Iterator<Item = [f64; 2]> {
+    let at = move |k: usize| (k as f64 + 0.5) / side as f64;
+    (0..side * side).map(move |k| [at(k % side), at(k / side)])
+}

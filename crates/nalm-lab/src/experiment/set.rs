@@ -1,0 +1,70 @@
+//! Settings from the command line: for the models that have them.
+
+use super::Experiment;
+use super::check::Checker;
+use super::written::Written;
+use crate::error::{Context, Result, bail, ensure};
+use crate::task::{Choices, Task};
+
+/// Puts settings from the command line into a model that has them.
+pub(super) fn apply(checker: &Checker<'_>, task: &dyn Task, choices: &mut Choices) {
+    for (key, value) in &checker.overrides.set {
+        if has(checker, task, choices.module.as_deref(), key) {
+            choices.values.insert(key.clone(), value.clone());
+        }
+    }
+}
+
+/// Whether a model on a task has a setting. Steps and streams are for all, so that tasks without them can say what they have instead.
+fn has(checker: &Checker<'_>, task: &dyn Task, module: Option<&str>, key: &str) -> bool {
+    let entry = module.and_then(|module| checker.catalogue.module(module).ok());
+    let options = entry.map_or(&[][..], |entry| entry.single.options);
+    ["steps", "stream"].contains(&key) || task.settings().iter().chain(options).any(|setting| setting.name == key)
+}
+
+/// Says which models the settings are for; one that nobody has was mistyped.
+pub(super) fn notes(checker: &Checker<'_>, written: &Written, experiment: &Experiment) -> Result<Vec<String>> {
+    let mut notes = Vec::new();
+    let mut all: Vec<usize> = experiment.groups.iter().map(|group| group.model).collect();
+    all.sort_unstable();
+    all.dedup();
+    for (key, value) in &checker.overrides.set {
+        let has = |model: usize| {
+            let module = written.model[model].module.as_ref().map(|module| module.get_ref().as_str());
+            let mut own = experiment.groups.iter().filter(|group| group.model == model);
+            own.any(|group| {
+                let task = checker.catalogue.task(&experiment.sections[group.section].task);
+                task.is_ok_and(|task| has(checker, &**task, module, key))
+            })
+        };
+        let have: Vec<&str> = all.iter().filter(|&&m| has(m)).map(|&m| experiment.models[m].as_str()).collect();
+        if have.is_empty() && !all.is_empty() {
+            return Err(unknown(checker, experiment, key)?).at(|| "--set".into());
+        }
+        if have.len() < all.len() {
+            let plain = value.as_str().map_or_else(|| value.to_string(), String::from);
+            notes.push(format!("{key} = {plain} is set for {}; the other models do not have it", have.join(", ")));
+        }
+    }
+    Ok(notes)
+}
+
+/// What is wrong with a setting that no model has: it belongs elsewhere, or nobody knows it.
+fn unknown(checker: &Checker<'_>, experiment: &Experiment, key: &str) -> Result<nalm::Error> {
+    let mut names = checker.catalogue.option_names();
+    ensure!(!names.contains(&key), "--set {key}: no model of {} has this option", experiment.name);
+    let task = &experiment.sections[0].task;
+    for other in checker.catalogue.tasks() {
+        for setting in other.settings() {
+            if setting.name == key {
+                bail!("--set {key}: {key} is a setting of {}, not of {task}", other.name());
+            }
+            if other.name() == task {
+                names.push(setting.name);
+            }
+        }
+    }
+    names.sort_unstable();
+    names.dedup();
+    Ok(nalm::Error::unknown("option", key, &names))
+}
