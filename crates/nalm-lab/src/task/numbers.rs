@@ -11,8 +11,8 @@ use nalm::second_order::follow;
 use nalm::setting::Kind;
 use nalm::task::FrontLayer;
 use nalm::{
-    Config, GradientNoise, LoggedErrors, Network, Observer, Optimiser, Options, Outcome, Penalty, Setting, Stream,
-    Verdict, train,
+    Config, GradientNoise, LoggedErrors, Network, Observer, Optimiser, Outcome, Penalty, Setting, Stream, Verdict,
+    train,
 };
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
@@ -130,33 +130,26 @@ impl Numbers {
     pub fn build(&self, catalogue: &Catalogue, spec: &Spec) -> Result<Built> {
         let network = build(catalogue, spec)?;
         let task = self.problem.task(spec)?;
-        let options = spec.options(&TOP);
-        let of =
-            |name: &str| options.get(name).map(|_| TRAINING.iter().find(|s| s.name == name).expect("declared above"));
-        let schedule =
-            spec.get("schedule").map(|value| serde_json::from_value::<schedule::Written>(value.clone())).transpose()?;
-        if schedule.is_some() {
-            let given = BY_PHASE.into_iter().find(|name| options.get(name).is_some());
-            ensure!(
-                given.is_none(),
-                "{} is for training without a schedule; here the phases say it",
-                given.unwrap_or_default()
-            );
+        let number = |key: &str| spec.get(key).and_then(Value::as_f64);
+        let is_off = |key: &str| spec.get(key) == Some(&Value::Bool(false));
+        let schedule = spec.get("schedule").map(|value| serde_json::from_value::<schedule::Written>(value.clone()));
+        let schedule = schedule.transpose()?;
+        if let Some(given) = BY_PHASE.into_iter().find(|key| schedule.is_some() && spec.get(key).is_some()) {
+            bail!("{given} is for training without a schedule; here the phases say it");
         }
-        let (start, end) = of("ramp").map_or(Ok(self.problem.ramp()), |s| options.whole_pair(s))?;
+        let (start, end) = match spec.numbers("ramp").as_deref() {
+            Some([start, end]) => (*start as u64, *end as u64),
+            _ => self.problem.ramp(),
+        };
         let steps = spec.whole("steps").unwrap_or(self.problem.steps());
         let mut config = Config::published(&network).steps(steps).ramp(start, end).stream(spec.text("stream").parse()?);
-        if let Some(rate) = of("learning_rate") {
-            config.optimiser = Optimiser::adam(options.number(rate)?);
+        if let Some(rate) = number("learning_rate") {
+            config.optimiser = Optimiser::adam(rate);
         }
-        let declared = &TRAINING[7];
-        let noise = of("gradient_noise").map(|s| options.number(s)).transpose()?;
-        let by_alias = alias(spec.module()).filter(|alias| alias.option == declared.name);
-        let by_alias =
-            by_alias.map(|alias| Options::new().with(declared.name, declared.parse(alias.value)?).number(declared));
-        config.gradient_noise = noise.or(by_alias.transpose()?).map(GradientNoise::new);
-        config.clamp = of("clamp").map_or(Ok(true), |s| options.flag(s))?;
-        if !of("penalty").map_or(Ok(true), |s| options.flag(s))? {
+        let by_alias = || alias(spec.module()).filter(|alias| alias.option == "gradient_noise")?.value.parse().ok();
+        config.gradient_noise = number("gradient_noise").or_else(by_alias).map(GradientNoise::new);
+        config.clamp = !is_off("clamp");
+        if is_off("penalty") {
             config.penalties.fill(Penalty::NONE);
         }
         config.start = spec.numbers("weights");
