@@ -3,7 +3,7 @@
 use super::catalogue::{Catalogue, alias};
 use super::network::{self, Layer};
 use super::{Advance, Choices, Finished, Run, Task, Tensors, Watch};
-use crate::error::{Context, Error, Result, bail, ensure};
+use crate::error::{Context, Error, Result, bail};
 use crate::run::curve::{Curve, Recorder};
 use crate::run::spec::{hex, json, setting};
 use crate::run::{Row, Spec, Status, schedule};
