@@ -339,3 +339,45 @@ fn image_tasks_are_tasks_like_others() {
     assert_eq!((lengths[0], lengths[2], lengths[21]), (None, Some(1), Some(20)));
     assert!(matches!(paper.expectations[21].relation, Relation::Is(rate) if rate == 0.8));
 }
+
+/// The page that teaches experiment files: whole examples load, and fragments do within the smallest one.
+#[test]
+fn the_examples_of_the_documentation_load() {
+    let page = include_str!("../../../docs/experiments.md");
+    let blocks: Vec<&str> = page.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+    assert!(blocks.len() > 8);
+    let folder = tempfile::tempdir().unwrap();
+    let rows: String = (1..60).map(|k| format!("{},{},{}\n", k, 60 - k, k * (60 - k))).collect();
+    std::fs::write(folder.path().join("measurements.csv"), format!("volts,amperes,watts\n{rows}")).unwrap();
+    for block in blocks {
+        let smallest = "default_preset = \"small\"\n[preset.small]\nseeds = 1\nsteps = 10\nranges = [\"U[-2,-1)\", \"U[1,2)\"]\n[preset.paper]\nseeds = 1\n";
+        let models = "[[model]]\nmodule = \"nmu\"\n[[model]]\nmodule = \"snmu\"\n";
+        let text = match block {
+            whole if whole.contains("title") => whole.to_string(),
+            ranges if ranges.starts_with("ranges") => {
+                format!("title = \"x\"\ntask = \"arithmetic\"\n[preset.small]\nseeds = 1\n{ranges}{models}")
+            }
+            settings if settings.starts_with("task") => {
+                let (top, model) = settings.split_once("\n\n").unwrap();
+                format!("title = \"x\"\n{top}\n{smallest}{model}")
+            }
+            stack if stack.contains("layers") => {
+                let ten = stack.replace("100->3", "10->3");
+                format!("title = \"x\"\ntask = \"arithmetic\"\ninputs = 10\n{smallest}{ten}")
+            }
+            // A sweep over the noise is for models that have one.
+            sweep if sweep.contains("[sweep]") => {
+                format!("title = \"x\"\ntask = \"single-module\"\n{smallest}{sweep}[[model]]\nmodule = \"snmu\"\n")
+            }
+            schedule if schedule.contains("[schedule") => {
+                format!("title = \"x\"\ntask = \"arithmetic\"\n{smallest}{schedule}")
+            }
+            part => format!("title = \"x\"\ntask = \"single-module\"\n{smallest}{models}{part}"),
+        };
+        let path = folder.path().join("mine.toml");
+        std::fs::write(&path, &text).unwrap();
+        let loaded = Registry::default().load(path.to_str().unwrap(), &Overrides::default());
+        let experiment = loaded.unwrap_or_else(|error| panic!("{error}\n{text}"));
+        assert!(!experiment.runs.is_empty(), "{text}");
+    }
+}
