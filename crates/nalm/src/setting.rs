@@ -127,6 +127,17 @@ value_from! {
 const MOST_WHOLE: f64 = 9_007_199_254_740_992.0;
 
 impl Setting {
+    /// A setting that changes the numbers that a run computes.
+    pub const fn new(name: &'static str, kind: Kind, default: &'static str, meaning: &'static str) -> Self {
+        Self { name, kind, default, meaning, numerics: true }
+    }
+
+    /// The same setting, which changes only what is kept of a run.
+    pub const fn for_the_record(mut self) -> Self {
+        self.numerics = false;
+        self
+    }
+
     /// The value as records keep it, or what is wrong with it.
     pub fn check(&self, value: &Value) -> Result<Value, Error> {
         let wrong = || Error::Value { what: self.name, got: value.to_string(), want: self.kind.name() };
@@ -279,11 +290,10 @@ mod tests {
     use super::*;
     use crate::Noise;
 
-    const RATE: Setting = Setting { name: "rate", kind: Kind::Number, default: "0.5", meaning: "", numerics: true };
-    const NOISE: Setting =
-        Setting { name: "noise", kind: Kind::text::<Noise>("noise"), default: "U[1,5]", meaning: "", numerics: true };
-    const RAMP: Setting = Setting { name: "ramp", kind: Kind::WholePair, default: "1, 2", meaning: "", numerics: true };
-    const HIDDEN: Setting = Setting { name: "hidden", kind: Kind::Whole, default: "7", meaning: "", numerics: true };
+    const RATE: Setting = Setting::new("rate", Kind::Number, "0.5", "");
+    const NOISE: Setting = Setting::new("noise", Kind::text::<Noise>("noise"), "U[1,5]", "");
+    const RAMP: Setting = Setting::new("ramp", Kind::WholePair, "1, 2", "");
+    const HIDDEN: Setting = Setting::new("hidden", Kind::Whole, "7", "");
 
     #[test]
     fn values_are_kept_in_one_form_however_they_are_written() {

@@ -46,33 +46,23 @@ pub trait Problem: Send + Sync {
     fn task(&self, spec: &Spec) -> Result<Arc<dyn nalm::Task<f32>>>;
 }
 
-const fn training(name: &'static str, kind: Kind, default: &'static str, meaning: &'static str) -> Setting {
-    Setting { name, kind, default, meaning, numerics: true }
-}
-
 /// How a run is trained, where it differs from what was published.
 const TRAINING: [Setting; 10] = [
-    training("stream", Kind::text::<Stream>("fast or reference"), "fast", "the random streams"),
-    training("steps", Kind::Whole, "", "the last step; the task's published one if not given"),
-    Setting {
-        name: "curve",
-        kind: Kind::Flag,
-        default: "false",
-        meaning: "whether the row keeps its learning curve",
-        numerics: false,
-    },
-    training("learning_rate", Kind::Number, "", "the learning rate; the module's published one if not given"),
-    training(
+    Setting::new("stream", Kind::text::<Stream>("fast or reference"), "fast", "the random streams"),
+    Setting::new("steps", Kind::Whole, "", "the last step; the task's published one if not given"),
+    Setting::new("curve", Kind::Flag, "false", "whether the row keeps its learning curve").for_the_record(),
+    Setting::new("learning_rate", Kind::Number, "", "the learning rate; the module's published one if not given"),
+    Setting::new(
         "ramp",
         Kind::WholePair,
         "",
         "first and last step of the penalty's ramp; the task's published ones if not given",
     ),
-    training("clamp", Kind::Flag, "true", "whether weights are moved into their boxes"),
-    training("penalty", Kind::Flag, "true", "whether the modules' penalties act"),
-    training("gradient_noise", Kind::Number, "", "variance of the gradient noise at step 0; none if not given"),
-    training("weights", Kind::Numbers, "", "parameters to start from; random ones if not given"),
-    training(
+    Setting::new("clamp", Kind::Flag, "true", "whether weights are moved into their boxes"),
+    Setting::new("penalty", Kind::Flag, "true", "whether the modules' penalties act"),
+    Setting::new("gradient_noise", Kind::Number, "", "variance of the gradient noise at step 0; none if not given"),
+    Setting::new("weights", Kind::Numbers, "", "parameters to start from; random ones if not given"),
+    Setting::new(
         "fit_samples",
         Kind::Whole,
         "",

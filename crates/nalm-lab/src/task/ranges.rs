@@ -14,20 +14,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct Ranges(pub TaskSpec<f32>);
 
 const RANGES: [Setting; 2] = [
-    Setting {
-        name: "range",
-        kind: Kind::text::<Distribution>("a range"),
-        default: "U[1,2)",
-        meaning: "the training range",
-        numerics: true,
-    },
-    Setting {
-        name: "test_range",
-        kind: Kind::text::<Distribution>("a range"),
-        default: "",
-        meaning: "the test range; the published one of the training range if not given",
-        numerics: true,
-    },
+    Setting::new("range", Kind::text::<Distribution>("a range"), "U[1,2)", "the training range"),
+    Setting::new(
+        "test_range",
+        Kind::text::<Distribution>("a range"),
+        "",
+        "the test range; the published one of the training range if not given",
+    ),
 ];
 
 /// The test range that was published with a training range.

@@ -31,19 +31,20 @@ const SPLIT: Kind = Kind::Text {
     },
 };
 
-const fn own(name: &'static str, kind: Kind, default: &'static str, meaning: &'static str) -> Setting {
-    Setting { name, kind, default, meaning, numerics: true }
-}
-
 const SETTINGS: [Setting; 8] = [
-    own("data", TEXT, "", "the CSV file"),
-    own("target", COLUMN, "", "the column to learn"),
-    own("columns", TEXT, "", "the input columns, with commas between them; all but the target if not given"),
-    own("split", SPLIT, "random", "how test rows are chosen: at random by seed, or the extremes of a column"),
-    own("split_by", COLUMN, "", "the column whose extremes are test rows; the target if not given"),
-    own("validation", Kind::Number, "0.1", "the share of validation rows"),
-    own("test", Kind::Number, "0.2", "the share of test rows"),
-    own("goal", Kind::Number, "1e-6", "the test error below which it is solved, relative to the target's variance"),
+    Setting::new("data", TEXT, "", "the CSV file"),
+    Setting::new("target", COLUMN, "", "the column to learn"),
+    Setting::new("columns", TEXT, "", "the input columns, with commas between them; all but the target if not given"),
+    Setting::new("split", SPLIT, "random", "how test rows are chosen: at random by seed, or the extremes of a column"),
+    Setting::new("split_by", COLUMN, "", "the column whose extremes are test rows; the target if not given"),
+    Setting::new("validation", Kind::Number, "0.1", "the share of validation rows"),
+    Setting::new("test", Kind::Number, "0.2", "the share of test rows"),
+    Setting::new(
+        "goal",
+        Kind::Number,
+        "1e-6",
+        "the test error below which it is solved, relative to the target's variance",
+    ),
 ];
 
 const NAMED: [&str; 9] = ["data", "target", "columns", "inputs", "split", "split_by", "validation", "test", "goal"];

@@ -17,8 +17,7 @@ pub struct Mlp {
     hidden: usize,
 }
 
-const HIDDEN: Setting =
-    Setting { name: "hidden", kind: Kind::Whole, default: "100", meaning: "hidden units", numerics: true };
+const HIDDEN: Setting = Setting::new("hidden", Kind::Whole, "100", "hidden units");
 
 pub(super) fn spec<R: Real>() -> Spec<R> {
     Spec {

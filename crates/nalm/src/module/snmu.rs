@@ -28,22 +28,12 @@ pub struct Snmu {
 }
 
 /// The noise on the inputs.
-pub(super) const NOISE: Setting = Setting {
-    name: "noise",
-    kind: Kind::text::<Noise>("a noise"),
-    default: "U[1,5]",
-    meaning: "the noise on the inputs (nalm list noise)",
-    numerics: true,
-};
+pub(super) const NOISE: Setting =
+    Setting::new("noise", Kind::text::<Noise>("a noise"), "U[1,5]", "the noise on the inputs (nalm list noise)");
 
 /// The denominator.
-pub(super) const DENOISER: Setting = Setting {
-    name: "denoiser",
-    kind: Kind::text::<Denoiser>("a denoiser"),
-    default: "paper",
-    meaning: "the denominator (nalm list denoisers)",
-    numerics: true,
-};
+pub(super) const DENOISER: Setting =
+    Setting::new("denoiser", Kind::text::<Denoiser>("a denoiser"), "paper", "the denominator (nalm list denoisers)");
 
 pub(super) fn spec<R: Real>() -> Spec<R> {
     Spec {

@@ -17,13 +17,7 @@ pub fn leading<R: Real>(shape: Shape, operation: Operation, rest: R) -> Vec<R> {
 }
 
 /// The box in which the weights of a multiplication unit start.
-pub const START: Setting = Setting {
-    name: "start",
-    kind: Kind::Pair,
-    default: "0.25, 0.75",
-    meaning: "the box in which the weights start",
-    numerics: true,
-};
+pub const START: Setting = Setting::new("start", Kind::Pair, "0.25, 0.75", "the box in which the weights start");
 
 /// Checks the box in which the weights of a multiplication unit start.
 pub fn start_box(low: f64, high: f64) -> Result<(f64, f64), Error> {

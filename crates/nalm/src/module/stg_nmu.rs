@@ -21,20 +21,8 @@ pub struct StgNmu {
     lambda: f64,
 }
 
-const SIGMA: Setting = Setting {
-    name: "sigma",
-    kind: Kind::Number,
-    default: "0.5",
-    meaning: "standard deviation of the gate noise",
-    numerics: true,
-};
-const LAMBDA: Setting = Setting {
-    name: "lambda",
-    kind: Kind::Number,
-    default: "0.01",
-    meaning: "strength of the gate penalty",
-    numerics: true,
-};
+const SIGMA: Setting = Setting::new("sigma", Kind::Number, "0.5", "standard deviation of the gate noise");
+const LAMBDA: Setting = Setting::new("lambda", Kind::Number, "0.01", "strength of the gate penalty");
 
 pub(super) fn spec<R: Real>() -> Spec<R> {
     Spec {

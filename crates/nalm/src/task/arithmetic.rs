@@ -31,43 +31,15 @@ const STORED: [(&str, f64); 9] = [
     ("U[20,40)", 505.342442052394),
 ];
 
-const INPUTS: Setting =
-    Setting { name: "inputs", kind: Kind::Whole, default: "100", meaning: "number of inputs", numerics: true };
-const SUBSET: Setting = Setting {
-    name: "subset",
-    kind: Kind::Number,
-    default: "0.25",
-    meaning: "the share of the inputs that a sum is over",
-    numerics: true,
-};
-const OVERLAP: Setting = Setting {
-    name: "overlap",
-    kind: Kind::Number,
-    default: "0.5",
-    meaning: "the share of a sum's inputs that the next sum has, too",
-    numerics: true,
-};
-const FACTORS: Setting = Setting {
-    name: "factors",
-    kind: Kind::Whole,
-    default: "2",
-    meaning: "how many sums are multiplied",
-    numerics: true,
-};
-const DIFFERENCES: Setting = Setting {
-    name: "differences",
-    kind: Kind::Number,
-    default: "0",
-    meaning: "the share of a sum's inputs that are subtracted",
-    numerics: true,
-};
-const SUMS: Setting = Setting {
-    name: "sums",
-    kind: Kind::Whole,
-    default: "2",
-    meaning: "how many sums the network has; as many as factors where it is not given",
-    numerics: true,
-};
+const INPUTS: Setting = Setting::new("inputs", Kind::Whole, "100", "number of inputs");
+const SUBSET: Setting = Setting::new("subset", Kind::Number, "0.25", "the share of the inputs that a sum is over");
+const OVERLAP: Setting =
+    Setting::new("overlap", Kind::Number, "0.5", "the share of a sum's inputs that the next sum has, too");
+const FACTORS: Setting = Setting::new("factors", Kind::Whole, "2", "how many sums are multiplied");
+const DIFFERENCES: Setting =
+    Setting::new("differences", Kind::Number, "0", "the share of a sum's inputs that are subtracted");
+const SUMS: Setting =
+    Setting::new("sums", Kind::Whole, "2", "how many sums the network has; as many as factors where it is not given");
 
 pub(super) fn spec<R: Real>() -> TaskSpec<R> {
     TaskSpec {

@@ -104,37 +104,24 @@ pub struct FrontLayer {
 pub type BuildTask<R> = fn(&Options, Distribution, Distribution) -> Result<Box<dyn Task<R>>, Error>;
 
 /// The operation to learn.
-const OPERATION: Setting = Setting {
-    name: "operation",
-    kind: Kind::text::<Operation>("an operation"),
-    default: "mul",
-    meaning: "the operation to learn",
-    numerics: true,
-};
+const OPERATION: Setting =
+    Setting::new("operation", Kind::text::<Operation>("an operation"), "mul", "the operation to learn");
 
 /// What every task with ranges takes besides its own parameters: changes of its data.
 pub const DATA_SETTINGS: [Setting; 3] = [
-    Setting {
-        name: "label_noise",
-        kind: Kind::Number,
-        default: "",
-        meaning: "relative deviation of the targets",
-        numerics: true,
-    },
-    Setting {
-        name: "augment",
-        kind: Kind::text::<Uniform>("a range of positive numbers"),
-        default: "",
-        meaning: "training data multiplied by noise from this range, their targets accordingly",
-        numerics: true,
-    },
-    Setting {
-        name: "normalise",
-        kind: Kind::Flag,
-        default: "false",
-        meaning: "inputs in units in which the training range has a root mean square of 1",
-        numerics: true,
-    },
+    Setting::new("label_noise", Kind::Number, "", "relative deviation of the targets"),
+    Setting::new(
+        "augment",
+        Kind::text::<Uniform>("a range of positive numbers"),
+        "",
+        "training data multiplied by noise from this range, their targets accordingly",
+    ),
+    Setting::new(
+        "normalise",
+        Kind::Flag,
+        "false",
+        "inputs in units in which the training range has a root mean square of 1",
+    ),
 ];
 
 /// The task with its data changed as [`DATA_SETTINGS`] say.

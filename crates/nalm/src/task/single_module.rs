@@ -21,8 +21,7 @@ pub struct SingleModule {
 /// The flat threshold of the published figures.
 const FLAT: f64 = 1e-5;
 
-const INPUTS: Setting =
-    Setting { name: "inputs", kind: Kind::Whole, default: "2", meaning: "number of inputs", numerics: true };
+const INPUTS: Setting = Setting::new("inputs", Kind::Whole, "2", "number of inputs");
 
 pub(super) fn spec<R: Real>() -> TaskSpec<R> {
     TaskSpec {
