@@ -224,7 +224,7 @@ fn mistakes_in_ranges_and_stacks_are_named() {
         ("train = \"U[3,4)\", test", "tran = \"U[3,4)\", test", "a range is written"),
         ("nau 12->3", "nau 11->3", "layer 1 (nau): inputs of the layer: got 11, but 12 is needed"),
         ("noise = \"U[1,5]\"", "nois = \"U[1,5]\"", "snmu has no option nois; it has: noise, denoiser, start"),
-        ("steps = 12 }", "steps = 5 }", "12 inputs cannot be cut into 5 steps"),
+        ("steps = 12 }", "steps = 5 }", "number of recurrent steps is 5; it must be one that divides the inputs"),
         ("module = \"nmu\"\n", "module = \"nmu\"\nlayers = [\"nmu\"]\n", "a [[model]] has a module or layers"),
         ("seeds = [7, 3]", "", "preset small has no seeds"),
         ("inputs = 12", "inputs = 12\ninput = 3", "mine.toml, line 5"),

@@ -36,6 +36,16 @@ pub enum Error {
         /// All valid names.
         valid: String,
     },
+    /// Something wrong with a layer of a stack.
+    #[error("layer {place} ({module}): {error}")]
+    Layer {
+        /// Its place, from 1 on.
+        place: usize,
+        /// Its module.
+        module: String,
+        /// What is wrong.
+        error: Box<Error>,
+    },
     /// Text that does not parse.
     #[error("cannot read {what} from '{got}'; write it like {example}")]
     Syntax {

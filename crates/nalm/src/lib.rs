@@ -37,6 +37,7 @@
 //! neither fail nor allocate. Randomness, time, threads and files are never reached for: what a function needs is an
 //! argument.
 
+pub mod architecture;
 pub mod batch;
 mod compiled;
 mod config;

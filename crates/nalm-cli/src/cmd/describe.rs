@@ -3,8 +3,9 @@
 use crate::arguments::Describe;
 use anyhow::Result;
 use nalm::Setting;
+use nalm::architecture::Layer;
 use nalm_lab::Registry;
-use nalm_lab::task::network::{self, Layer};
+use nalm_lab::task::network;
 use std::io::Write;
 
 pub(crate) fn run(registry: &Registry, arguments: &Describe) -> Result<()> {
@@ -14,11 +15,11 @@ pub(crate) fn run(registry: &Registry, arguments: &Describe) -> Result<()> {
         writeln!(out, "{}: {}", task.name(), task.summary())?;
         return settings(&mut out, &task.settings());
     }
-    let layers = layers(catalogue, &arguments.model);
-    let inputs = arguments.inputs.or(layers.first().and_then(|layer| layer.inputs)).unwrap_or(2);
+    let layers = layers(catalogue, &arguments.model)?;
+    let inputs = arguments.inputs.or(layers.first().and_then(|layer| layer.0.inputs)).unwrap_or(2);
     let stack = network::stack(catalogue, &layers, inputs)?;
     writeln!(out, "x [{inputs}]")?;
-    for (layer, unit) in layers.iter().zip(stack.layers()) {
+    for (network::Layer(layer), unit) in layers.iter().zip(stack.layers()) {
         let (spec, shape) = (&catalogue.module(&layer.module)?.single, unit.shape());
         let recurrent = layer.steps.map_or(String::new(), |steps| format!(", {steps} steps of a recurrence"));
         writeln!(out, " │")?;
@@ -36,7 +37,7 @@ pub(crate) fn run(registry: &Registry, arguments: &Describe) -> Result<()> {
     }
     writeln!(out, " ▼")?;
     writeln!(out, "y [{}], {} parameters in all", stack.shape().outputs, stack.param_len())?;
-    for layer in &layers {
+    for network::Layer(layer) in &layers {
         let spec = &catalogue.module(&layer.module)?.single;
         if !spec.options.is_empty() {
             writeln!(out, "\nOptions of {}:", spec.name)?;
@@ -47,10 +48,9 @@ pub(crate) fn run(registry: &Registry, arguments: &Describe) -> Result<()> {
 }
 
 /// A module, a stack written with commas, or names joined as in nau-snmu. In a stack by names, every layer but the last has two outputs.
-pub(crate) fn layers(catalogue: &nalm_lab::task::Catalogue, text: &str) -> Vec<Layer> {
-    let written = |text: &str| serde_json::from_value::<Layer>(text.trim().into()).unwrap_or_default();
+pub(crate) fn layers(catalogue: &nalm_lab::task::Catalogue, text: &str) -> Result<Vec<network::Layer>> {
     if text.contains(',') || text.contains("->") || catalogue.module(text).is_ok() {
-        return text.split(',').map(written).collect();
+        return text.split(',').map(|layer| Ok(network::Layer(layer.parse()?))).collect();
     }
     let mut names: Vec<String> = Vec::new();
     let mut rest = text;
@@ -64,7 +64,7 @@ pub(crate) fn layers(catalogue: &nalm_lab::task::Catalogue, text: &str) -> Vec<L
     names.push(rest.into());
     let last = names.len() - 1;
     let layer = |(k, module): (usize, String)| Layer { module, outputs: (k < last).then_some(2), ..Layer::default() };
-    names.into_iter().enumerate().map(layer).collect()
+    Ok(names.into_iter().enumerate().map(layer).map(network::Layer).collect())
 }
 
 fn settings(out: &mut dyn Write, settings: &[Setting]) -> Result<()> {

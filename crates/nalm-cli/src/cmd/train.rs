@@ -88,7 +88,7 @@ fn spec(registry: &Registry, arguments: &Train) -> Result<Spec> {
         anyhow::ensure!(number.is_none_or(f64::is_finite), wrong());
         put(name, number.map(Into::into));
     }
-    let layers = arguments.layers.as_deref().map(|text| super::describe::layers(catalogue, text));
+    let layers = arguments.layers.as_deref().map(|text| super::describe::layers(catalogue, text)).transpose()?;
     let module = layers.is_none().then(|| arguments.module.clone().unwrap_or_else(|| "nmu".into()));
     let schedule = arguments.schedule.as_deref().map(schedule::Written::named).transpose()?;
     let choices = Choices { module, layers, schedule, values, seed: arguments.seed };

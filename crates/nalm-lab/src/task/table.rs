@@ -18,8 +18,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Debug, Default)]
 pub struct TableProblem {
     files: Mutex<BTreeMap<String, PathBuf>>,
-    tables: Mutex<BTreeMap<(String, Vec<String>), Arc<Table>>>,
+    tables: Mutex<BTreeMap<Columns, Arc<Table>>>,
 }
+
+/// The hash of a file, and some of its columns.
+type Columns = (String, Vec<String>);
 
 const TEXT: Kind = Kind::Text { what: "text", normal: |text| Ok(text.into()) };
 const COLUMN: Kind = Kind::Text { what: "the name of a column", normal: |text| Ok(text.into()) };

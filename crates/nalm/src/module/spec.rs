@@ -6,6 +6,7 @@ use crate::{Error, Operation, Real};
 
 /// What is known about a module before it has a shape. All fields are public, so that a module outside this crate can have one, too, and be
 /// held against [`crate::laws`].
+#[derive(Clone)]
 pub struct Spec<R: Real> {
     /// The name on command lines and in records.
     pub name: &'static str,
