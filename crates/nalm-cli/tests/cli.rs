@@ -129,6 +129,10 @@ fn statistics_of_a_table() {
     assert!((rows[1]["solved_at"]["mean"].as_f64().unwrap() - 4000.0).abs() < 1e-6);
     let csv = stdout(&nalm(&["stats", path, "--csv"]));
     assert!(csv.starts_with("model,n,success_mean,success_lower,success_upper,solved_at_mean"), "{csv}");
+    // Values stand under their own headers, however the columns are ordered.
+    let several = table("zeta,alpha,seed,solved,solved_at,sparsity_error\nz,a,0,true,1,0.1\nz,a,1,true,2,0.2\n");
+    let csv = stdout(&nalm(&["stats", several.path().to_str().unwrap(), "--csv"]));
+    assert!(csv.starts_with("zeta,alpha,n,") && csv.contains("\nz,a,2,1,"), "{csv}");
     let pair = json(&["stats", path, "--paired", "A,B", "--json"]);
     assert_eq!(pair["pairs"], 3);
     assert_eq!(pair["success"]["only_b"], 1);

@@ -7,7 +7,6 @@ use nalm_lab::Registry;
 use nalm_lab::stats::paired::{self, Judged};
 use nalm_lab::stats::{Estimate, beta, gamma, wilson};
 use nalm_lab::summary::show;
-use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -34,19 +33,11 @@ struct Table {
     runs: Vec<Run>,
 }
 
-#[derive(Serialize)]
-struct Sparsity {
-    published: Estimate,
-    corrected: Estimate,
-}
-
-#[derive(Serialize)]
+/// What the runs of a group amount to: success, solved-at, and the sparsity error as published and corrected.
 struct Summary {
-    group: Map<String, Value>,
+    group: Vec<String>,
     n: usize,
-    success: Estimate,
-    solved_at: Estimate,
-    sparsity_error: Sparsity,
+    estimates: [Estimate; 4],
 }
 
 pub(crate) fn run(registry: &Registry, arguments: &Stats) -> Result<()> {
@@ -55,10 +46,11 @@ pub(crate) fn run(registry: &Registry, arguments: &Stats) -> Result<()> {
         return compare(&table, pair, arguments.json);
     }
     let summaries = summarise(&table);
-    if arguments.json {
-        return super::print_json(&summaries);
+    match (arguments.json, arguments.csv) {
+        (true, _) => super::print_json(&summaries.iter().map(|s| as_json(&table, s)).collect::<Vec<_>>()),
+        (_, true) => print_csv(&table, &summaries),
+        _ => print_table(&summaries),
     }
-    if arguments.csv { print_csv(&table, &summaries) } else { print_table(&summaries) }
 }
 
 /// Reads a table of runs. Columns that tell runs apart are those that are neither measured nor the seed.
@@ -123,52 +115,41 @@ fn parse_number(text: &str) -> Result<Option<f64>> {
     Ok(Some(value))
 }
 
-fn groups(table: &Table) -> BTreeMap<&[String], Vec<&Run>> {
-    let mut groups: BTreeMap<&[String], Vec<&Run>> = BTreeMap::new();
-    for run in &table.runs {
-        groups.entry(&run.group).or_default().push(run);
-    }
-    groups
-}
-
 /// Solved-at and sparsity are those of the solved runs only.
 fn summarise(table: &Table) -> Vec<Summary> {
-    groups(table)
-        .into_iter()
-        .map(|(group, runs)| {
-            let solved: Vec<&&Run> = runs.iter().filter(|run| run.solved).collect();
-            let steps: Vec<f64> = solved.iter().filter_map(|run| run.solved_at).collect();
-            let errors: Vec<f64> = solved.iter().filter_map(|run| run.sparsity_error).collect();
-            Summary {
-                group: table.columns.iter().cloned().zip(group.iter().map(|g| json!(g))).collect(),
-                n: runs.len(),
-                success: wilson::interval(solved.len(), runs.len()),
-                solved_at: gamma::interval(&steps),
-                sparsity_error: Sparsity { published: beta::published(&errors), corrected: beta::corrected(&errors) },
-            }
-        })
-        .collect()
+    let mut groups: BTreeMap<&[String], Vec<&Run>> = BTreeMap::new();
+    table.runs.iter().for_each(|run| groups.entry(&run.group).or_default().push(run));
+    let summary = |(group, runs): (&[String], Vec<&Run>)| {
+        let solved = || runs.iter().filter(|run| run.solved);
+        let steps: Vec<f64> = solved().filter_map(|run| run.solved_at).collect();
+        let errors: Vec<f64> = solved().filter_map(|run| run.sparsity_error).collect();
+        let success = wilson::interval(solved().count(), runs.len());
+        let estimates = [success, gamma::interval(&steps), beta::published(&errors), beta::corrected(&errors)];
+        Summary { group: group.to_vec(), n: runs.len(), estimates }
+    };
+    groups.into_iter().map(summary).collect()
+}
+
+fn as_json(table: &Table, Summary { group, n, estimates }: &Summary) -> Value {
+    let group: Map<String, Value> = table.columns.iter().cloned().zip(group.iter().map(|cell| json!(cell))).collect();
+    let [success, solved_at, published, corrected] = estimates;
+    let sparsity = json!({"published": published, "corrected": corrected});
+    json!({"group": group, "n": n, "success": success, "solved_at": solved_at, "sparsity_error": sparsity})
 }
 
 fn print_table(summaries: &[Summary]) -> Result<()> {
     let mut out = std::io::stdout().lock();
-    let name = |s: &Summary| s.group.values().filter_map(Value::as_str).collect::<Vec<_>>().join(" ");
-    let width = summaries.iter().map(|s| name(s).chars().count()).max().unwrap_or(0).max(5);
-    writeln!(
-        out,
-        "{:width$} {:>5}  {:<22} {:<30} {:<30}",
-        "group", "n", "success", "solved at", "sparsity error (corrected)"
-    )?;
-    for s in summaries {
-        writeln!(
-            out,
-            "{:width$} {:>5}  {:<22} {:<30} {:<30}",
-            name(s),
-            s.n,
-            show(s.success, |v| format!("{v:.3}")),
-            show(s.solved_at, |v| format!("{v:.3e}")),
-            show(s.sparsity_error.corrected, |v| format!("{v:.2e}")),
-        )?;
+    let width = summaries.iter().map(|s| s.group.join(" ").chars().count()).max().unwrap_or(0).max(5);
+    let mut line = |name: &str, n: &str, cells: [&str; 3]| {
+        let [success, solved_at, sparsity] = cells;
+        writeln!(out, "{name:width$} {n:>5}  {success:<22} {solved_at:<30} {sparsity:<30}")
+    };
+    line("group", "n", ["success", "solved at", "sparsity error (corrected)"])?;
+    for Summary { group, n, estimates: [success, solved_at, _, corrected] } in summaries {
+        let success = show(*success, |v| format!("{v:.3}"));
+        let solved_at = show(*solved_at, |v| format!("{v:.3e}"));
+        let sparsity = show(*corrected, |v| format!("{v:.2e}"));
+        line(&group.join(" "), &n.to_string(), [&success, &solved_at, &sparsity])?;
     }
     Ok(())
 }
@@ -179,12 +160,10 @@ fn print_csv(table: &Table, summaries: &[Summary]) -> Result<()> {
     let columns = kinds.iter().flat_map(|k| ["mean", "lower", "upper"].map(|part| format!("{k}_{part}")));
     let names = table.columns.iter().cloned().chain(["n".to_string()]).chain(columns);
     writer.write_record(names).map_err(std::io::Error::from)?;
-    for s in summaries {
-        let estimates = [s.success, s.solved_at, s.sparsity_error.published, s.sparsity_error.corrected];
+    for Summary { group, n, estimates } in summaries {
         let numbers = estimates.iter().flat_map(|e| [e.mean, e.lower, e.upper]);
         let cells = numbers.map(|v| v.map_or("NA".to_string(), |v| v.to_string()));
-        let group = s.group.values().map(|v| v.as_str().unwrap_or_default().to_string());
-        let cells = group.chain([s.n.to_string()]).chain(cells);
+        let cells = group.iter().cloned().chain([n.to_string()]).chain(cells);
         writer.write_record(cells).map_err(std::io::Error::from)?;
     }
     writer.flush()?;
