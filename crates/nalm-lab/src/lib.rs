@@ -17,7 +17,7 @@
 //! let folder = tempfile::tempdir().unwrap();
 //! let mut segment = store::Segment::create(folder.path(), &[])?;
 //! let order = pool::Order { runs: &experiment.runs, threads: 2, ..pool::Order::default() };
-//! pool::carry_out(&registry.catalogue, &order, &pool::Quiet::default(), |finished| segment.append(&finished))?;
+//! pool::carry_out(&registry.catalogue, &order, &pool::Quiet::default(), |finished| segment.keep(finished.as_ref()))?;
 //! segment.seal()?;
 //! let contents = store::read(folder.path())?;
 //! assert_eq!(contents.rows.len(), experiment.runs.len());

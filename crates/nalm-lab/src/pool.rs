@@ -140,13 +140,13 @@ impl Watch for Watching<'_> {
     }
 }
 
-/// Carries out the runs of an order and hands every row to `keep` as it comes, in whatever order. A run that cannot be carried out is a
-/// row, too; a disk that fails is an error.
+/// Carries out the runs of an order and hands every row to `keep` as it comes, in whatever order, and nothing to it now and then, so that
+/// rows need not wait for the next one. A run that cannot be carried out is a row, too; a disk that fails is an error.
 pub fn carry_out(
     catalogue: &Catalogue,
     order: &Order<'_>,
     client: &dyn Client,
-    mut keep: impl FnMut(Finished) -> Result<()>,
+    mut keep: impl FnMut(Option<Finished>) -> Result<()>,
 ) -> Result<()> {
     let jobs = jobs(catalogue, order.runs)?;
     if let Some((folder, _)) = order.checkpoints.filter(|_| jobs.iter().any(|job| job.task.is_long())) {
@@ -187,13 +187,13 @@ pub fn carry_out(
                     Ok(finished) => {
                         for one in finished? {
                             let state = order.checkpoints.map(|(folder, _)| checkpoint_of(folder, &one.row.spec));
-                            keep(one)?;
+                            keep(Some(one))?;
                             done.set(done.get() + 1);
                             // Only now: until the row is safe, the checkpoint is all there is.
                             state.map(std::fs::remove_file);
                         }
                     }
-                    Err(mpsc::RecvTimeoutError::Timeout) => {}
+                    Err(mpsc::RecvTimeoutError::Timeout) => keep(None)?,
                     Err(mpsc::RecvTimeoutError::Disconnected) => return Ok(()),
                 }
                 report();
@@ -272,8 +272,8 @@ mod tests {
     fn collect(runs: &[Spec]) -> Vec<Row> {
         let catalogue = Catalogue::default();
         let mut rows = Vec::new();
-        let keep = |finished: Finished| {
-            rows.push(finished.row);
+        let keep = |finished: Option<Finished>| {
+            rows.extend(finished.map(|finished| finished.row));
             Ok(())
         };
         carry_out(&catalogue, &Order { runs, threads: 2, checkpoints: None }, &Quiet::default(), keep).unwrap();
@@ -307,6 +307,6 @@ mod tests {
         let client = Quiet { stop: AtomicBool::new(true) };
         let runs = [spec("nmu")];
         let order = Order { runs: &runs, threads: 2, checkpoints: None };
-        carry_out(&catalogue, &order, &client, |_| panic!("a row")).unwrap();
+        carry_out(&catalogue, &order, &client, |row| Ok(assert!(row.is_none()))).unwrap();
     }
 }

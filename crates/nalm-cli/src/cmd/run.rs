@@ -65,8 +65,8 @@ fn carry_out(registry: &Registry, arguments: &Run) -> Result<(Vec<Experiment>, u
     let every = Duration::from_secs(arguments.checkpoint);
     let order = Order { runs: &missing, threads, checkpoints: Some((&checkpoints, every)) };
     let result = train_all(&registry.catalogue, &order, |finished| {
-        failed += usize::from(finished.row.status == Status::Failed);
-        segment.append(&finished)
+        failed += usize::from(finished.as_ref().is_some_and(|finished| finished.row.status == Status::Failed));
+        segment.keep(finished.as_ref())
     });
     segment.seal()?;
     result?;
@@ -94,7 +94,7 @@ pub(crate) fn threads(asked: Option<usize>) -> usize {
 pub(crate) fn train_all(
     catalogue: &Catalogue,
     order: &Order<'_>,
-    keep: impl FnMut(Finished) -> Result<(), Error>,
+    keep: impl FnMut(Option<Finished>) -> Result<(), Error>,
 ) -> Result<()> {
     let progress = Progress::new(order.runs.len(), pool::cost(catalogue, order.runs))?;
     let result = pool::carry_out(catalogue, order, &progress, keep);

@@ -48,8 +48,8 @@ fn published(registry: &Registry, arguments: &Verify) -> Result<()> {
     let runs: Vec<Spec> = experiments.iter().flat_map(wanted).filter(|run| seen.insert(run.id())).collect();
     let mut contents = Contents::default();
     let order = Order { runs: &runs, threads: threads(arguments.threads), checkpoints: None };
-    train_all(&registry.catalogue, &order, |Finished { row, .. }| {
-        contents.rows.insert(row.id.clone(), row);
+    train_all(&registry.catalogue, &order, |finished| {
+        contents.rows.extend(finished.map(|Finished { row, .. }| (row.id.clone(), row)));
         Ok(())
     })?;
     let mut out = std::io::stdout().lock();
@@ -125,7 +125,8 @@ fn record(registry: &Registry, arguments: &Verify, path: &Path) -> Result<()> {
     prepare(catalogue, &runs, &Resources { mnist: arguments.mnist.clone() })?;
     let mut different = Vec::new();
     let order = Order { runs: &runs, threads: threads(arguments.threads), checkpoints: None };
-    train_all(catalogue, &order, |Finished { row, .. }| {
+    train_all(catalogue, &order, |finished| {
+        let Some(Finished { row, .. }) = finished else { return Ok(()) };
         // A row that does not fit its own identity was changed by hand.
         if contents.rows.get(&row.id).is_none_or(|known| known.result_hash != row.result_hash) {
             let spec = &row.spec;

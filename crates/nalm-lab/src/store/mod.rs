@@ -151,8 +151,8 @@ mod tests {
     fn row(seed: u64) -> Row {
         let runs = [spec("nmu").with("seed", seed).with("steps", 50)];
         let mut rows = Vec::new();
-        let keep = |finished: Finished| {
-            rows.push(finished.row);
+        let keep = |finished: Option<Finished>| {
+            rows.extend(finished.map(|finished| finished.row));
             Ok(())
         };
         carry_out(&Catalogue::default(), &Order { runs: &runs, ..Order::default() }, &Quiet::default(), keep).unwrap();

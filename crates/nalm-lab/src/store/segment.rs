@@ -60,6 +60,14 @@ impl Segment {
         &self.path
     }
 
+    /// Takes what [`crate::pool::carry_out`] hands over: a row, or nothing, which is the time to put waiting rows on the disk.
+    pub fn keep(&mut self, finished: Option<&Finished>) -> Result<()> {
+        match finished {
+            Some(finished) => self.append(finished),
+            None => self.sync_if_due(),
+        }
+    }
+
     /// Appends a row; it is on the disk a quarter of a second later at the latest, given further calls.
     pub fn append(&mut self, finished: &Finished) -> Result<()> {
         // First the file that the row speaks of.
@@ -83,12 +91,11 @@ impl Segment {
     }
 
     /// Puts waiting rows on the disk if they have waited long enough.
-    pub fn sync_if_due(&mut self) -> Result<()> {
+    fn sync_if_due(&mut self) -> Result<()> {
         if self.unsynced > 0 && self.last_sync.elapsed() >= SYNC_EVERY { self.sync() } else { Ok(()) }
     }
 
-    /// Puts waiting rows on the disk.
-    pub fn sync(&mut self) -> Result<()> {
+    fn sync(&mut self) -> Result<()> {
         self.file.sync_data().map_err(Error::file("cannot sync", &self.path))?;
         (self.unsynced, self.last_sync) = (0, Instant::now());
         Ok(())
