@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 /// Heights on a grid: `at(i, j)` is column i, row j.
 pub(super) struct Grid {
-    pub(super) columns: usize,
-    pub(super) rows: usize,
+    columns: usize,
+    rows: usize,
     heights: Vec<f64>,
 }
 
@@ -25,25 +25,21 @@ impl Grid {
         self.heights.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(*v), b.max(*v)))
     }
 
+    /// Every so many grid points of each side, row by row.
+    pub(super) fn every(&self, step: usize) -> impl Iterator<Item = (usize, usize)> + use<> {
+        let (columns, rows) = (self.columns, self.rows);
+        (0..rows).step_by(step).flat_map(move |j| (0..columns).step_by(step).map(move |i| (i, j)))
+    }
+
     /// Grid points that are lower than all of their neighbours, the edges included; a plateau counts once, by its first point.
     pub(super) fn minima(&self) -> Vec<(usize, usize)> {
-        let mut found = Vec::new();
-        for j in 0..self.rows {
-            for i in 0..self.columns {
-                let near = |k: usize, most: usize| k.saturating_sub(1)..=(k + 1).min(most - 1);
-                let lower = near(j, self.rows).all(|b| {
-                    near(i, self.columns).all(|a| {
-                        let before = (b, a) < (j, i);
-                        (a, b) == (i, j)
-                            || if before { self.at(a, b) > self.at(i, j) } else { self.at(a, b) >= self.at(i, j) }
-                    })
-                });
-                if lower {
-                    found.push((i, j));
-                }
-            }
-        }
-        found
+        let near = |k: usize, most: usize| k.saturating_sub(1)..=(k + 1).min(most - 1);
+        let lowest = |&(i, j): &(usize, usize)| {
+            let here = self.at(i, j);
+            let mut around = near(j, self.rows).flat_map(|b| near(i, self.columns).map(move |a| (a, b)));
+            around.all(|(a, b)| if (b, a) < (j, i) { self.at(a, b) > here } else { self.at(a, b) >= here })
+        };
+        self.every(1).filter(lowest).collect()
     }
 
     /// The path of one level; `place` maps grid coordinates to the drawing.

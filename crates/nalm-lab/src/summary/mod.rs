@@ -3,6 +3,7 @@
 pub mod formula;
 #[cfg(feature = "images")]
 pub mod histories;
+pub mod landscape;
 pub mod metric;
 pub mod noise_bound;
 #[cfg(feature = "images")]
