@@ -33,7 +33,7 @@ pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
     let mut data = vec![record(&[&"panel", &"w1", &"w2", &"end", &"final_w1", &"final_w2"])];
     let mut panels = 0;
     for (group, starts) in gridded {
-        let rows: Vec<&Row> = results.rows[group.runs.clone()].iter().copied().flatten().collect();
+        let rows = results.of(group);
         if rows.is_empty() {
             continue;
         }

@@ -18,14 +18,11 @@ pub(super) fn draw(results: &Results<'_>) -> Vec<Figure> {
     let models = models(results);
     // The published figures cut fractions off for isolated digits, and round for colours.
     let truncated = results.experiment.sections[0].task == "mnist-isolated";
-    let mut found: Vec<Found<'_>> = Vec::new();
-    for model in &models {
-        let runs = model.products();
-        let of = runs.iter().find(|(seed, _)| *seed == FOLD);
-        if let Some(confusion) = of.and_then(|(_, rows)| rows.last()?.confusion.as_ref()) {
-            found.push(Found { index: model.index, label: model.label, confusion });
-        }
-    }
+    let read = models.iter().filter_map(|model| {
+        let (_, rows) = model.products().into_iter().find(|(seed, _)| *seed == FOLD)?;
+        Some(Found { index: model.index, label: model.label, confusion: rows.last()?.confusion.as_ref()? })
+    });
+    let found: Vec<Found<'_>> = read.collect();
     if found.is_empty() {
         return Vec::new();
     }

@@ -3,13 +3,13 @@
 use std::fmt::Write;
 
 /// Heights on a grid: `at(i, j)` is column i, row j.
-pub(super) struct Grid {
+pub(super) struct Heights {
     columns: usize,
     rows: usize,
     heights: Vec<f64>,
 }
 
-impl Grid {
+impl Heights {
     /// Evaluates `f` at columns x columns of evenly spaced numbers.
     pub(super) fn new(columns: usize, rows: usize, x: (f64, f64), y: (f64, f64), f: impl Fn(f64, f64) -> f64) -> Self {
         let along = |(low, high): (f64, f64), k: usize, n: usize| low + (high - low) * k as f64 / (n - 1) as f64;
@@ -74,15 +74,15 @@ mod tests {
 
     #[test]
     fn minima_of_two_bowls_and_a_slope() {
-        let bowls = Grid::new(21, 11, (-1.0, 1.0), (0.0, 1.0), |x, y| (x * x - 0.25).powi(2) + (y - 0.5).powi(2));
+        let bowls = Heights::new(21, 11, (-1.0, 1.0), (0.0, 1.0), |x, y| (x * x - 0.25).powi(2) + (y - 0.5).powi(2));
         assert_eq!(bowls.minima(), [(5, 5), (15, 5)]);
-        let gradient = Grid::new(5, 5, (0.0, 1.0), (0.0, 1.0), |x, y| x + 2.0 * y);
+        let gradient = Heights::new(5, 5, (0.0, 1.0), (0.0, 1.0), |x, y| x + 2.0 * y);
         assert_eq!(gradient.minima(), [(0, 0)]);
     }
 
     #[test]
     fn a_contour_lies_where_the_height_is() {
-        let grid = Grid::new(11, 11, (0.0, 10.0), (0.0, 10.0), |x, _| x);
+        let grid = Heights::new(11, 11, (0.0, 10.0), (0.0, 10.0), |x, _| x);
         let d = grid.contour(2.5, |x, y| (x, y));
         assert!(d.starts_with("M2.5 0.0L2.5 1.0") && d.matches('M').count() == 10, "{d}");
     }

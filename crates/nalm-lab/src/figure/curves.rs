@@ -10,8 +10,7 @@ use crate::summary::Results;
 pub(super) fn followed<'a>(results: &Results<'a>, wanted: fn(&Curve) -> bool) -> Vec<(String, Vec<(&'a Row, Curve)>)> {
     let experiment = results.experiment;
     let groups = experiment.groups.iter().filter(|group| experiment.is_sampled(group)).map(|group| {
-        let rows = results.rows[group.runs.clone()].iter().copied().flatten();
-        let rows = rows.filter_map(|row| Some((row, row.curve().filter(wanted)?)));
+        let rows = results.of(group).into_iter().filter_map(|row| Some((row, row.curve().filter(wanted)?)));
         (format!("{} on {}", experiment.models[group.model], group.place), rows.collect::<Vec<_>>())
     });
     groups.filter(|(_, rows)| !rows.is_empty()).collect()

@@ -4,7 +4,7 @@ use super::slots::{LEFT, Slots, WIDTH, bar};
 use super::svg::{Anchor, Svg, colour, text_width};
 use super::{Figure, columns, estimates};
 use crate::experiment::Section;
-use crate::summary::{Cell, Metric, Results};
+use crate::summary::{Cell, Metric, Results, of_section};
 
 /// One figure for each section that has cells; success rates are bars or points.
 pub(super) fn draw(results: &Results<'_>, bars: bool) -> Vec<Figure> {
@@ -31,8 +31,7 @@ fn section_figure(results: &Results<'_>, section: &Section, cells: &[&Cell], bar
     let words = section.name.to_lowercase();
     let words: Vec<&str> = words.split(|c: char| !c.is_ascii_alphanumeric()).filter(|w| !w.is_empty()).collect();
     let suffix = if words.is_empty() { "-facets".into() } else { format!("-{}", words.join("-")) };
-    let of = if section.name.is_empty() { String::new() } else { format!(": {}", section.name) };
-    let svg = Svg::new(&format!("{}{of}", experiment.title), WIDTH);
+    let svg = Svg::new(&format!("{}{}", experiment.title, of_section(section)), WIDTH);
     let mut models: Vec<usize> = cells.iter().map(|cell| cell.model).collect();
     models.dedup();
     let mut slots = Slots { svg, count: ranges.len(), marks: models.len(), margin: 0.08, high: 160.0, gap: 38.0 };

@@ -1,8 +1,8 @@
 //! The loss over two weights: of one sample in three dimensions, as the paper draws it, and the mean over all samples for the NMU and
 //! for the sNMU, where its noise is averaged, too.
 
-use super::contour::Grid;
-use super::grid;
+use super::contour::Heights;
+use super::grid::Grid;
 use super::svg::{Anchor, Axis, Svg, mix, polyline};
 use super::{Figure, record};
 use crate::summary::landscape::{nmu, one_sample, snmu};
@@ -11,10 +11,11 @@ const PANEL: f64 = 250.0;
 /// The paper's part of the plane.
 const W1: (f64, f64) = (-1.0, 1.0);
 const W2: (f64, f64) = (-1.0, 1.1);
+
 pub(super) fn draw() -> Figure {
     let caption = "Loss of one sample, -2 times -1.8 (blue: the product, red: another zero, black: where clamped weights stop); mean \
                    losses over U[-2,-1) with their minima in the box of the weights";
-    let boxes = grid::Grid { corner: (60.0, 512.0), ..grid::Grid::new(2, 60.0, (PANEL, PANEL), 66.0) };
+    let boxes = Grid { corner: (60.0, 512.0), ..Grid::new(2, 60.0, (PANEL, PANEL), 66.0) };
     let mut svg = Svg::new(caption, 34.0 + 2.0 * boxes.step.0);
     let mut data = vec![record(&[&"panel", &"w1", &"w2", &"loss"])];
     three_dimensional(&mut svg, &mut data);
@@ -30,14 +31,15 @@ pub(super) fn draw() -> Figure {
 const TURN: f64 = 0.62;
 
 /// How far away a point is.
-fn depth(w1: f64, w2: f64) -> f64 {
+fn depth((w1, w2): (f64, f64)) -> f64 {
     -(TURN.sin() * w1 + TURN.cos() * w2)
 }
 
 /// From weights and loss to the drawing, seen from above and aside.
-fn project(w1: f64, w2: f64, loss: f64) -> (f64, f64) {
+fn project(weights: (f64, f64), loss: f64) -> (f64, f64) {
+    let (w1, w2) = weights;
     // From behind (1, 1), where the loss is low and hides nothing.
-    (332.0 - 160.0 * (TURN.cos() * w1 - TURN.sin() * w2), 290.0 - 62.0 * depth(w1, w2) - 1.25 * loss)
+    (332.0 - 160.0 * (TURN.cos() * w1 - TURN.sin() * w2), 290.0 - 62.0 * depth(weights) - 1.25 * loss)
 }
 
 /// The loss at which the surface is cut, so that its valley shows.
@@ -45,21 +47,20 @@ const CUT: f64 = 140.0;
 
 fn three_dimensional(svg: &mut Svg, data: &mut Vec<Vec<String>>) {
     let (columns, rows) = (41, 43);
-    let grid = Grid::new(columns, rows, W1, W2, one_sample);
+    let grid = Heights::new(columns, rows, W1, W2, one_sample);
     let weight = |i: f64, j: f64| {
         (W1.0 + (W1.1 - W1.0) * i / (columns - 1) as f64, W2.0 + (W2.1 - W2.0) * j / (rows - 1) as f64)
     };
     svg.bold(60.0, 22.0, "One sample: (3.6 - (1 - 3 w1)(1 - 2.8 w2))²");
     // The floor, with the twenty contours that lie on it.
     let floor = |i: f64, j: f64| {
-        let (w1, w2) = weight(i, j);
-        let (x, y) = project(w1, w2, 0.0);
+        let (x, y) = project(weight(i, j), 0.0);
         (x, y + 70.0)
     };
     let (last_i, last_j) = ((columns - 1) as f64, (rows - 1) as f64);
     let edge = [(0.0, 0.0), (last_i, 0.0), (last_i, last_j), (0.0, last_j)].map(|(i, j)| floor(i, j));
     svg.fill(&format!("{}Z", polyline(&edge)), "#f4f4f4");
-    let fine = Grid::new(161, 169, W1, W2, one_sample);
+    let fine = Heights::new(161, 169, W1, W2, one_sample);
     for k in 1..=20 {
         // Closer together where the loss is small.
         let level = CUT * (f64::from(k) / 20.0).powi(2);
@@ -70,17 +71,13 @@ fn three_dimensional(svg: &mut Svg, data: &mut Vec<Vec<String>>) {
     let mut quads: Vec<(f64, usize, usize)> = Vec::new();
     for j in 0..rows - 1 {
         for i in 0..columns - 1 {
-            let (w1, w2) = weight(i as f64 + 0.5, j as f64 + 0.5);
-            quads.push((depth(w1, w2), i, j));
+            quads.push((depth(weight(i as f64 + 0.5, j as f64 + 0.5)), i, j));
         }
     }
     quads.sort_by(|a, b| b.0.total_cmp(&a.0));
     for (_, i, j) in quads {
         let corners = [(i, j), (i + 1, j), (i + 1, j + 1), (i, j + 1)];
-        let d = polyline(&corners.map(|(i, j)| {
-            let (w1, w2) = weight(i as f64, j as f64);
-            project(w1, w2, grid.at(i, j).min(CUT))
-        }));
+        let d = polyline(&corners.map(|(i, j)| project(weight(i as f64, j as f64), grid.at(i, j).min(CUT))));
         let height = 0.25 * corners.map(|(i, j)| grid.at(i, j)).iter().sum::<f64>();
         let colour = shade(height / CUT);
         svg.put(format!("<path d=\"{d}Z\" fill=\"{colour}\" stroke=\"white\" stroke-width=\"0.25\"/>"));
@@ -90,7 +87,7 @@ fn three_dimensional(svg: &mut Svg, data: &mut Vec<Vec<String>>) {
         (-1.0 / 6.0, -0.5, "#ff0000", "(-1/6, -1/2)"),
         (0.0, 0.0, "#000000", "(0, 0)"),
     ] {
-        let (x, y) = project(w1, w2, one_sample(w1, w2));
+        let (x, y) = project((w1, w2), one_sample(w1, w2));
         svg.cross(x, y, 5.0, colour);
         svg.text(x + 10.0, y + 4.0, Anchor::Start, label);
     }
@@ -101,7 +98,7 @@ fn three_dimensional(svg: &mut Svg, data: &mut Vec<Vec<String>>) {
         (W1.1, W2.0, Anchor::Middle, "(1, -1)"),
         (W1.1, W2.1, Anchor::Middle, "(1, 1.1)"),
     ] {
-        let (x, y) = project(w1, w2, 0.0);
+        let (x, y) = project((w1, w2), 0.0);
         svg.text(x, y + 88.0, anchor, text);
     }
     for (i, j) in grid.every(2) {
@@ -111,7 +108,7 @@ fn three_dimensional(svg: &mut Svg, data: &mut Vec<Vec<String>>) {
 }
 
 fn box_panel(svg: &mut Svg, data: &mut Vec<Vec<String>>, title: &str, loss: fn(f64, f64) -> f64, x: &Axis, y: &Axis) {
-    let grid = Grid::new(101, 101, (0.0, 1.0), (0.0, 1.0), loss);
+    let grid = Heights::new(101, 101, (0.0, 1.0), (0.0, 1.0), loss);
     let (low, high) = grid.range();
     for k in 0..20 {
         let t = (f64::from(k) + 0.5) / 20.0;
