@@ -1,14 +1,11 @@
 //! Accuracy of the product and of both digits by model, on training and test pairs, with intervals over folds.
 
-use super::svg::{Anchor, Axis, Svg, colour};
-use super::{Figure, number, record};
-use crate::stats;
+use super::slots::{LEFT, Slots, WIDTH};
+use super::svg::{Axis, Svg};
+use super::{Figure, estimates, number, record};
+use crate::stats::{Estimate, standard_error};
 use crate::summary::Results;
-use crate::summary::histories::models;
-
-const WIDTH: f64 = 860.0;
-const LEFT: f64 = 60.0;
-const PANEL: f64 = 190.0;
+use crate::summary::histories::{models, rules};
 
 /// The six numbers of a model, and their metrics without the rule.
 const SERIES: [(&str, &str); 6] = [
@@ -21,59 +18,38 @@ const SERIES: [(&str, &str); 6] = [
 ];
 
 pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
-    let (experiment, models) = (results.experiment, models(results));
+    let (models, rules) = (models(results), rules(results));
     if models.iter().all(|model| model.products().is_empty()) {
         return None;
     }
-    // Strict equality was published for isolated digits; alone it misleads.
-    let rules: &[&str] =
-        if experiment.sections[0].task == "mnist-isolated" { &["strict", "rounded"] } else { &["rounded"] };
-    let caption = format!("{}: accuracy at the end, mean over folds with 95 % intervals", experiment.title);
-    let mut svg = Svg::new(&caption, WIDTH);
+    let title = &results.experiment.title;
+    let svg = Svg::new(&format!("{title}: accuracy at the end, mean over folds with 95 % intervals"), WIDTH);
     let mut data = vec![record(&[&"rule", &"model", &"of", &"runs", &"mean", &"lower", &"upper", &"standard_error"])];
-    let slot = (WIDTH - LEFT - 12.0) / models.len() as f64;
-    for (panel, name) in rules.iter().enumerate() {
-        let top = 30.0 + panel as f64 * (PANEL + 40.0);
-        let y = Axis::linear(0.0, 100.0, top + PANEL, top);
-        svg.bold(LEFT, top - 10.0, &format!("Accuracy, {name}, %"));
-        for (tick, text) in y.ticks() {
-            svg.stroke(&format!("M{LEFT} {:.1}H{}", y.at(tick), WIDTH - 12.0), "#dddddd", 1.0);
-            svg.text(LEFT - 6.0, y.at(tick) + 4.0, Anchor::End, &text);
-        }
+    let mut slots = Slots { svg, count: models.len(), marks: SERIES.len(), margin: 0.14, high: 190.0, gap: 40.0 };
+    for (panel, rule) in rules.iter().enumerate() {
+        let (bottom, top) = slots.ends(panel);
+        let y = Axis::linear(0.0, 100.0, bottom, top);
+        slots.svg.bold(LEFT, top - 10.0, &format!("Accuracy, {rule}, %"));
+        slots.ticks(&y);
         for (place, model) in models.iter().enumerate() {
+            let (label, runs) = (model.label, model.products().len());
             for (k, (of, metric)) in SERIES.iter().enumerate() {
-                let metric = format!("{metric}_{name}");
-                let share = model.share(&metric);
-                let estimate = [share.mean, share.lower, share.upper].map(|v| v.map(|v| 100.0 * v));
-                let error = stats::standard_error(&model.values(&metric).iter().map(|v| 100.0 * v).collect::<Vec<_>>());
-                let runs = model.products().len();
-                let [mean, lower, upper] = estimate;
-                data.push(record(&[
-                    name,
-                    &model.label,
-                    of,
-                    &runs,
-                    &number(mean),
-                    &number(lower),
-                    &number(upper),
-                    &number(error),
-                ]));
-                let Some(mean) = mean else { continue };
-                let x = LEFT + slot * (place as f64 + 0.14 + 0.72 * (k as f64 + 0.5) / 6.0);
-                if let (Some(lower), Some(upper)) = (lower, upper) {
-                    svg.stroke(&format!("M{x:.1} {:.1}V{:.1}", y.at(lower), y.at(upper)), colour(k), 1.5);
-                }
-                svg.mark(k, x, y.at(mean), &format!("{}, {of}: {mean:.2} % (n = {runs})", model.label));
+                let metric = format!("{metric}_{rule}");
+                let [mean, lower, upper] = super::parts(model.share(&metric)).map(|v| v.map(|v| 100.0 * v));
+                let e = Estimate { mean, lower, upper };
+                let values: Vec<f64> = model.values(&metric).iter().map(|v| 100.0 * v).collect();
+                let mut row = estimates(&[rule, &label, of, &runs], [e]);
+                row.push(number(standard_error(&values)));
+                data.push(row);
+                let hint = format!("{label}, {of}: {:.2} % (n = {runs})", mean.unwrap_or_default());
+                slots.estimate(k, slots.x(place, k), &y, e, 1.5, &hint);
             }
         }
-        svg.stroke(&format!("M{LEFT} {top}v{PANEL}H{}", WIDTH - 12.0), "#333333", 1.0);
+        slots.edges(&y);
     }
-    let floor = 30.0 + rules.len() as f64 * (PANEL + 40.0) - 40.0;
-    for (place, model) in models.iter().enumerate() {
-        let down = if place % 2 == 1 && slot < 150.0 { 15.0 } else { 0.0 };
-        svg.text(LEFT + slot * (place as f64 + 0.5), floor + 17.0 + down, Anchor::Middle, model.label);
-    }
+    let labels: Vec<&str> = models.iter().map(|model| model.label).collect();
+    let floor = slots.labels(rules.len(), &labels, if slots.slot() < 150.0 { 15.0 } else { 0.0 });
     let names: Vec<(usize, &str)> = SERIES.iter().enumerate().map(|(k, (name, _))| (k, *name)).collect();
-    let end = svg.legend(&names, LEFT, floor + 58.0);
-    Some(Figure { suffix: "-accuracy".into(), caption, svg: svg.finish(end + 12.0), data })
+    let end = slots.svg.legend(&names, LEFT, floor + 58.0);
+    Some(Figure::new("-accuracy", slots.svg, end + 12.0, data))
 }

@@ -1,6 +1,8 @@
 //! Accuracy by digit, and what was taken for what, on one fold.
 
-use super::svg::{Anchor, Axis, Svg, colour};
+use super::grid::Grid;
+use super::slots::{LEFT, Slots, WIDTH, bar};
+use super::svg::{Anchor, Axis, Svg, colour, mix};
 use super::{Figure, record};
 use crate::summary::Results;
 use crate::summary::histories::models;
@@ -16,14 +18,11 @@ pub(super) fn draw(results: &Results<'_>) -> Vec<Figure> {
     let models = models(results);
     // The published figures cut fractions off for isolated digits, and round for colours.
     let truncated = results.experiment.sections[0].task == "mnist-isolated";
-    let mut found: Vec<Found<'_>> = Vec::new();
-    for model in &models {
-        let runs = model.products();
-        let of = runs.iter().find(|(seed, _)| *seed == FOLD);
-        if let Some(confusion) = of.and_then(|(_, rows)| rows.last()?.confusion.as_ref()) {
-            found.push(Found { index: model.index, label: model.label, confusion });
-        }
-    }
+    let read = models.iter().filter_map(|model| {
+        let (_, rows) = model.products().into_iter().find(|(seed, _)| *seed == FOLD)?;
+        Some(Found { index: model.index, label: model.label, confusion: rows.last()?.confusion.as_ref()? })
+    });
+    let found: Vec<Found<'_>> = read.collect();
     if found.is_empty() {
         return Vec::new();
     }
@@ -53,11 +52,8 @@ impl Found<'_> {
 }
 
 fn bars(truncated: bool, found: &[Found<'_>]) -> Figure {
-    let (width, left, panel) = (860.0, 60.0, 150.0);
-    let caption = format!("Test digits of fold {FOLD} that are read right");
-    let mut svg = Svg::new(&caption, width);
-    let mut data = vec![record(&[&"model", &"digit", &"fractions_cut_off", &"rounded"])];
-    let slot = (width - left - 12.0) / 10.0;
+    let svg = Svg::new(&format!("Test digits of fold {FOLD} that are read right"), WIDTH);
+    let mut slots = Slots { svg, count: 10, marks: found.len(), margin: 0.07, high: 150.0, gap: 36.0 };
     // Cutting off takes 2.9999 for a 2, so the rounded ones stand below.
     let panels: &[(&str, bool, f64)] = match truncated {
         true => &[
@@ -68,34 +64,26 @@ fn bars(truncated: bool, found: &[Found<'_>]) -> Figure {
         false => &[("Rounded", false, 0.0), ("The last twentieth of it", false, 0.95)],
     };
     for (k, &(title, cut, low)) in panels.iter().enumerate() {
-        let top = 30.0 + k as f64 * (panel + 36.0);
-        let y = Axis::linear(low, 1.0, top + panel, top);
-        svg.bold(left, top - 9.0, title);
-        for (tick, text) in y.ticks() {
-            svg.stroke(&format!("M{left} {:.1}H{}", y.at(tick), width - 12.0), "#dddddd", 1.0);
-            svg.text(left - 6.0, y.at(tick) + 4.0, Anchor::End, &text);
-        }
-        let wide = 0.86 * slot / found.len() as f64;
+        let (bottom, top) = slots.ends(k);
+        let (y, wide) = (Axis::linear(low, 1.0, bottom, top), slots.wide());
+        slots.svg.bold(LEFT, top - 9.0, title);
+        slots.ticks(&y);
         for digit in 0..10 {
             for (place, of) in found.iter().enumerate() {
-                let x = left + slot * (digit as f64 + 0.07) + place as f64 * wide;
-                let (floor, high) = (y.at(low), y.at(of.share(cut, digit)));
-                let d = format!("M{x:.1} {floor:.1}V{high:.1}h{:.1}V{floor:.1}Z", 0.9 * wide);
-                svg.fill(&d, colour(of.index));
+                let left = slots.x(digit, place) - 0.5 * wide;
+                slots.svg.fill(&bar(left, 0.9 * wide, bottom, y.at(of.share(cut, digit))), colour(of.index));
             }
         }
-        svg.stroke(&format!("M{left} {top}v{panel}H{}", width - 12.0), "#333333", 1.0);
+        slots.edges(&y);
     }
+    let mut data = vec![record(&[&"model", &"digit", &"fractions_cut_off", &"rounded"])];
     for (of, digit) in found.iter().flat_map(|of| (0..10).map(move |digit| (of, digit))) {
         data.push(record(&[&of.label, &digit, &of.share(true, digit), &of.share(false, digit)]));
     }
-    let floor = 30.0 + panels.len() as f64 * (panel + 36.0) - 36.0;
-    for digit in 0..10 {
-        svg.text(left + slot * (digit as f64 + 0.5), floor + 17.0, Anchor::Middle, &digit.to_string());
-    }
+    let floor = slots.labels(panels.len(), &["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"], 0.0);
     let names: Vec<(usize, &str)> = found.iter().map(|of| (of.index, of.label)).collect();
-    let end = svg.legend(&names, left, floor + 44.0);
-    Figure { suffix: "-classes".into(), caption, svg: svg.finish(end + 12.0), data }
+    let end = slots.svg.legend(&names, LEFT, floor + 44.0);
+    Figure::new("-classes", slots.svg, end + 12.0, data)
 }
 
 fn matrices(truncated: bool, found: &[Found<'_>]) -> Figure {
@@ -104,23 +92,21 @@ fn matrices(truncated: bool, found: &[Found<'_>]) -> Figure {
         "What was taken for what in the test digits of fold {FOLD} ({how}): true digits down, read digits across"
     );
     let side = 10.0 * CELL;
-    let mut svg = Svg::new(&caption, 24.0 + 3.0 * (side + 34.0));
+    let grid = Grid { columns: 3, corner: (34.0, 44.0), size: (side, side), step: (side + 34.0, side + 66.0) };
+    let mut svg = Svg::new(&caption, 24.0 + 3.0 * grid.step.0);
     let mut data = vec![record(&[&"model", &"true", &"read", &"count"])];
     for (k, of) in found.iter().enumerate() {
-        let (label, counts) = (&of.label, of.counts(truncated));
-        let (left, top) = (34.0 + (k % 3) as f64 * (side + 34.0), 44.0 + (k / 3) as f64 * (side + 66.0));
-        svg.bold(left, top - 24.0, label);
-        for (truth, row) in counts.iter().enumerate() {
-            let all = of.all(truth);
+        let (left, top) = grid.place(k);
+        svg.bold(left, top - 24.0, of.label);
+        for (truth, row) in of.counts(truncated).iter().enumerate() {
             let y = top + truth as f64 * CELL;
             svg.text(left - 6.0, y + 17.0, Anchor::End, &truth.to_string());
             svg.text(left + (truth as f64 + 0.5) * CELL, top - 6.0, Anchor::Middle, &truth.to_string());
             for (read, &count) in row.iter().enumerate() {
-                data.push(record(&[label, &truth, &read, &count]));
-                let share = f64::from(count) / all;
-                let mix = |to: f64| (255.0 + (to - 255.0) * share.sqrt()).round() as u8;
-                let fill = format!("#{:02x}{:02x}{:02x}", mix(0.0), mix(90.0), mix(160.0));
+                data.push(record(&[&of.label, &truth, &read, &count]));
+                let share = f64::from(count) / of.all(truth);
                 let x = left + read as f64 * CELL;
+                let fill = mix([255.0; 3], [0.0, 90.0, 160.0], share.sqrt());
                 svg.fill(&format!("M{x:.1} {y:.1}h{CELL}v{CELL}h-{CELL}Z"), &fill);
                 if count > 0 {
                     let ink = if share > 0.3 { "#ffffff" } else { "#333333" };
@@ -131,6 +117,5 @@ fn matrices(truncated: bool, found: &[Found<'_>]) -> Figure {
         }
         svg.stroke(&format!("M{left:.1} {top:.1}h{side}v{side}h-{side}Z"), "#333333", 1.0);
     }
-    let height = 30.0 + found.len().div_ceil(3) as f64 * (side + 66.0);
-    Figure { suffix: "-confusion".into(), caption, svg: svg.finish(height), data }
+    Figure::new("-confusion", svg, grid.height(found.len()), data)
 }

@@ -3,13 +3,13 @@
 use std::fmt::Write;
 
 /// Heights on a grid: `at(i, j)` is column i, row j.
-pub(super) struct Grid {
-    pub(super) columns: usize,
-    pub(super) rows: usize,
+pub(super) struct Heights {
+    columns: usize,
+    rows: usize,
     heights: Vec<f64>,
 }
 
-impl Grid {
+impl Heights {
     /// Evaluates `f` at columns x columns of evenly spaced numbers.
     pub(super) fn new(columns: usize, rows: usize, x: (f64, f64), y: (f64, f64), f: impl Fn(f64, f64) -> f64) -> Self {
         let along = |(low, high): (f64, f64), k: usize, n: usize| low + (high - low) * k as f64 / (n - 1) as f64;
@@ -25,25 +25,21 @@ impl Grid {
         self.heights.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(*v), b.max(*v)))
     }
 
+    /// Every so many grid points of each side, row by row.
+    pub(super) fn every(&self, step: usize) -> impl Iterator<Item = (usize, usize)> + use<> {
+        let (columns, rows) = (self.columns, self.rows);
+        (0..rows).step_by(step).flat_map(move |j| (0..columns).step_by(step).map(move |i| (i, j)))
+    }
+
     /// Grid points that are lower than all of their neighbours, the edges included; a plateau counts once, by its first point.
     pub(super) fn minima(&self) -> Vec<(usize, usize)> {
-        let mut found = Vec::new();
-        for j in 0..self.rows {
-            for i in 0..self.columns {
-                let near = |k: usize, most: usize| k.saturating_sub(1)..=(k + 1).min(most - 1);
-                let lower = near(j, self.rows).all(|b| {
-                    near(i, self.columns).all(|a| {
-                        let before = (b, a) < (j, i);
-                        (a, b) == (i, j)
-                            || if before { self.at(a, b) > self.at(i, j) } else { self.at(a, b) >= self.at(i, j) }
-                    })
-                });
-                if lower {
-                    found.push((i, j));
-                }
-            }
-        }
-        found
+        let near = |k: usize, most: usize| k.saturating_sub(1)..=(k + 1).min(most - 1);
+        let lowest = |&(i, j): &(usize, usize)| {
+            let here = self.at(i, j);
+            let mut around = near(j, self.rows).flat_map(|b| near(i, self.columns).map(move |a| (a, b)));
+            around.all(|(a, b)| if (b, a) < (j, i) { self.at(a, b) > here } else { self.at(a, b) >= here })
+        };
+        self.every(1).filter(lowest).collect()
     }
 
     /// The path of one level; `place` maps grid coordinates to the drawing.
@@ -78,15 +74,15 @@ mod tests {
 
     #[test]
     fn minima_of_two_bowls_and_a_slope() {
-        let bowls = Grid::new(21, 11, (-1.0, 1.0), (0.0, 1.0), |x, y| (x * x - 0.25).powi(2) + (y - 0.5).powi(2));
+        let bowls = Heights::new(21, 11, (-1.0, 1.0), (0.0, 1.0), |x, y| (x * x - 0.25).powi(2) + (y - 0.5).powi(2));
         assert_eq!(bowls.minima(), [(5, 5), (15, 5)]);
-        let gradient = Grid::new(5, 5, (0.0, 1.0), (0.0, 1.0), |x, y| x + 2.0 * y);
+        let gradient = Heights::new(5, 5, (0.0, 1.0), (0.0, 1.0), |x, y| x + 2.0 * y);
         assert_eq!(gradient.minima(), [(0, 0)]);
     }
 
     #[test]
     fn a_contour_lies_where_the_height_is() {
-        let grid = Grid::new(11, 11, (0.0, 10.0), (0.0, 10.0), |x, _| x);
+        let grid = Heights::new(11, 11, (0.0, 10.0), (0.0, 10.0), |x, _| x);
         let d = grid.contour(2.5, |x, y| (x, y));
         assert!(d.starts_with("M2.5 0.0L2.5 1.0") && d.matches('M').count() == 10, "{d}");
     }

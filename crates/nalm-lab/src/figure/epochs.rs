@@ -1,14 +1,15 @@
 //! Learning over the epochs: accuracy of both digits in the static tasks, the validation error in the sequential one.
 
+use super::grid::Grid;
 use super::svg::{Axis, Svg, colour, polyline};
-use super::{Figure, number, record};
+use super::{Figure, estimates, number, record};
 use crate::stats::{Estimate, student};
 use crate::summary::Results;
-use crate::summary::histories::{Model, models};
-use nalm_vision::score::{Accuracy, Score};
+use crate::summary::histories::{Model, models, rules};
+use nalm_vision::score::Score;
+use nalm_vision::sequential::Measurement;
 
-const WIDE: f64 = 330.0;
-const HIGH: f64 = 190.0;
+const GRID: Grid = Grid { columns: 2, corner: (68.0, 30.0), size: (330.0, 190.0), step: (404.0, 268.0) };
 
 pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
     let models = models(results);
@@ -26,92 +27,68 @@ fn means(model: &Model<'_>, value: impl Fn(&Score) -> f64) -> Vec<(f64, Estimate
     (0..common).map(at).collect()
 }
 
-type Panel = (&'static str, fn(&Score) -> f64);
-
 fn digits(results: &Results<'_>, models: &[Model<'_>]) -> Option<Figure> {
-    let last = models
-        .iter()
-        .filter_map(|m| m.products().iter().filter_map(|(_, all)| Some(all.last()?.epoch)).max())
-        .max()?
-        .max(1);
-    fn rule(accuracy: &Accuracy, strict: bool) -> f64 {
-        if strict { accuracy.strict } else { accuracy.rounded }
-    }
-    let rounded: [Panel; 2] = [
-        ("first digit, rounded", |s| rule(&s.accuracy[1], false)),
-        ("second digit, rounded", |s| rule(&s.accuracy[2], false)),
-    ];
-    let strict: [Panel; 2] = [
-        ("first digit, strict", |s| rule(&s.accuracy[1], true)),
-        ("second digit, strict", |s| rule(&s.accuracy[2], true)),
-    ];
-    let panels: Vec<Panel> = if results.experiment.sections[0].task == "mnist-isolated" {
-        [strict, rounded].concat()
-    } else {
-        rounded.to_vec()
-    };
-    let caption = "Test accuracy of the two digits over the epochs, mean over folds; ribbons are 95 % intervals";
-    let mut svg = Svg::new(caption, 24.0 + 2.0 * (WIDE + 74.0));
+    let products = models.iter().flat_map(|model| model.products());
+    let last = products.filter_map(|(_, all)| Some(all.last()?.epoch)).max()?.max(1);
+    let mut svg =
+        drawing("Test accuracy of the two digits over the epochs, mean over folds; ribbons are 95 % intervals");
     let mut data = vec![record(&[&"panel", &"model", &"epoch", &"mean", &"lower", &"upper"])];
-    for (k, (title, value)) in panels.iter().enumerate() {
-        let (left, top) = (68.0 + (k % 2) as f64 * (WIDE + 74.0), 30.0 + (k / 2) as f64 * (HIGH + 78.0));
-        let x = Axis::linear(0.0, last as f64, left, left + WIDE);
-        let y = Axis::linear(0.0, 1.0, top + HIGH, top);
+    let panels = rules(results).iter().flat_map(|rule| [("first", 1, *rule), ("second", 2, *rule)]);
+    for (k, (name, digit, rule)) in panels.clone().enumerate() {
+        let title = format!("{name} digit, {rule}");
+        let (x, y) = GRID.axes(k, (0.0, last as f64), (0.0, 1.0));
         for model in models {
-            let means = means(model, value);
-            let edge = |of: fn(&Estimate) -> Option<f64>| {
-                means.iter().filter_map(move |(epoch, e)| Some((x.at(*epoch), y.at(of(e)?))))
+            let means = means(model, |score| {
+                let accuracy = &score.accuracy[digit];
+                if rule == "strict" { accuracy.strict } else { accuracy.rounded }
+            });
+            let edge = |of: fn(&Estimate) -> Option<f64>| -> Vec<(f64, f64)> {
+                means.iter().filter_map(|(epoch, e)| Some((x.at(*epoch), y.at(of(e)?)))).collect()
             };
-            let ribbon: Vec<(f64, f64)> =
-                edge(|e| e.upper).chain(edge(|e| e.lower).collect::<Vec<_>>().into_iter().rev()).collect();
+            let ribbon: Vec<_> = edge(|e| e.upper).into_iter().chain(edge(|e| e.lower).into_iter().rev()).collect();
             if ribbon.len() > 3 {
-                let d = format!("{}Z", polyline(&ribbon));
-                svg.put(format!("<path d=\"{d}\" fill=\"{}\" fill-opacity=\"0.15\"/>", colour(model.index)));
+                svg.fill_lightly(&format!("{}Z", polyline(&ribbon)), colour(model.index), 0.15);
             }
-            let line: Vec<(f64, f64)> = edge(|e| e.mean).collect();
-            svg.polyline(&line, colour(model.index), 1.5);
-            for (epoch, e) in &means {
-                let [mean, lower, upper] = [e.mean, e.lower, e.upper].map(number);
-                data.push(record(&[title, &model.label, epoch, &mean, &lower, &upper]));
-            }
+            svg.polyline(&edge(|e| e.mean), colour(model.index), 1.5);
+            data.extend(means.iter().map(|(epoch, e)| estimates(&[&title, &model.label, epoch], [*e])));
         }
-        svg.bold(left, top - 8.0, title);
-        svg.frame(&x, &y, "epochs", "share right");
+        svg.panel(&title, &x, &y, "epochs", "share right");
     }
-    let names: Vec<(usize, &str)> = models.iter().map(|model| (model.index, model.label)).collect();
-    let below = 30.0 + panels.len().div_ceil(2) as f64 * (HIGH + 78.0);
-    let end = svg.legend(&names, 68.0, below - 10.0);
-    Some(Figure { suffix: "-epochs".into(), caption: caption.into(), svg: svg.finish(end + 12.0), data })
+    Some(finish(svg, models, panels.count(), data))
 }
 
 fn errors(models: &[Model<'_>]) -> Option<Figure> {
-    let runs =
-        || models.iter().flat_map(|m| m.sequences().into_iter().map(|(seed, rows)| (m.index, m.label, seed, rows)));
+    let runs = || models.iter().flat_map(|m| m.sequences().into_iter().map(move |(seed, rows)| (m, seed, rows)));
     let last = runs().filter_map(|(.., rows)| Some(rows.last()?.step)).max()?.max(1);
-    let caption = "Errors over the updates, one line a seed: validation pairs, and test sequences of ten";
-    let mut svg = Svg::new(caption, 24.0 + 2.0 * (WIDE + 74.0));
+    let mut svg = drawing("Errors over the updates, one line a seed: validation pairs, and test sequences of ten");
     let mut data = vec![record(&[&"model", &"seed", &"step", &"validation", &"test_10", &"sparsity"])];
-    for (_, label, seed, rows) in runs() {
+    for (model, seed, rows) in runs() {
         for row in rows {
             let [valid, test] = [row.valid.error, row.test[9].error].map(number);
-            data.push(record(&[&label, &seed, &row.step, &valid, &test, &row.sparsity]));
+            data.push(record(&[&model.label, &seed, &row.step, &valid, &test, &row.sparsity]));
         }
     }
-    for (k, title) in ["validation error, two digits", "test error, ten digits"].into_iter().enumerate() {
-        let (left, top) = (68.0 + k as f64 * (WIDE + 74.0), 30.0);
-        let value =
-            |row: &nalm_vision::sequential::Measurement| if k == 0 { row.valid.error } else { row.test[9].error };
-        let x = Axis::linear(0.0, last as f64, left, left + WIDE);
-        let y = Axis::logarithmic(runs().flat_map(|(.., rows)| rows.iter().filter_map(value)), top + HIGH, top);
-        for (index, _, _, rows) in runs() {
-            let line: Vec<(f64, f64)> =
-                rows.iter().filter_map(|row| Some((x.at(row.step as f64), y.at(value(row)?)))).collect();
-            svg.polyline(&line, colour(index), 1.2);
+    let panels: [(&str, fn(&Measurement) -> Option<f64>); 2] =
+        [("validation error, two digits", |row| row.valid.error), ("test error, ten digits", |row| row.test[9].error)];
+    for (k, (title, value)) in panels.into_iter().enumerate() {
+        let (x, y) = GRID.axes(k, (0.0, last as f64), (0.0, 1.0));
+        let y = Axis::logarithmic(runs().flat_map(|(.., rows)| rows.iter().filter_map(value)), y.start, y.end);
+        for (model, _, rows) in runs() {
+            let at = |row: &Measurement| Some((x.at(row.step as f64), y.at(value(row)?)));
+            svg.polyline(&rows.iter().filter_map(at).collect::<Vec<_>>(), colour(model.index), 1.2);
         }
-        svg.bold(left, top - 8.0, title);
-        svg.frame(&x, &y, "updates", "error");
+        svg.panel(title, &x, &y, "updates", "error");
     }
+    Some(finish(svg, models, panels.len(), data))
+}
+
+fn drawing(caption: &str) -> Svg {
+    Svg::new(caption, 24.0 + 2.0 * GRID.step.0)
+}
+
+/// The legend below the panels, and the figure.
+fn finish(mut svg: Svg, models: &[Model<'_>], panels: usize, data: Vec<Vec<String>>) -> Figure {
     let names: Vec<(usize, &str)> = models.iter().map(|model| (model.index, model.label)).collect();
-    let end = svg.legend(&names, 68.0, 30.0 + HIGH + 68.0);
-    Some(Figure { suffix: "-epochs".into(), caption: caption.into(), svg: svg.finish(end + 12.0), data })
+    let end = svg.legend(&names, 68.0, GRID.height(panels) - 10.0);
+    Figure::new("-epochs", svg, end + 12.0, data)
 }

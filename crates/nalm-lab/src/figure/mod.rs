@@ -11,6 +11,7 @@ mod curves;
 #[cfg(feature = "images")]
 mod epochs;
 mod facets;
+mod grid;
 mod landscape;
 #[cfg(feature = "images")]
 mod lengths;
@@ -18,6 +19,7 @@ mod noise_bound;
 #[cfg(feature = "images")]
 mod pictures;
 pub mod png;
+mod slots;
 mod spectrum;
 mod surfaces;
 pub mod svg;
@@ -25,7 +27,10 @@ mod trajectories;
 #[cfg(feature = "images")]
 mod weights;
 
+use crate::stats::Estimate;
 use crate::summary::Results;
+use std::fmt::Display;
+use svg::Svg;
 
 /// A kind of figure.
 #[derive(Clone, Copy)]
@@ -45,34 +50,32 @@ const fn kind(name: &'static str, meaning: &'static str, draw: fn(&Results<'_>) 
 /// The kinds of this project.
 pub fn list() -> Vec<Kind> {
     vec![
-        kind("facets", "success, solved-at and sparsity error over the ranges", facets::points),
-        kind("bars", "the same with success as bars", facets::bars),
-        kind("surfaces", "predictions over the plane", |results| surfaces::draw(results).into_iter().collect()),
+        kind("facets", "success, solved-at and sparsity error over the ranges", |r| facets::draw(r, false)),
+        kind("bars", "the same with success as bars", |r| facets::draw(r, true)),
+        kind("surfaces", "predictions over the plane", |r| one(surfaces::draw(r))),
         kind("landscape", "the loss over two weights", |_| vec![landscape::draw()]),
-        kind("basins", "where training ends, by where it starts", |results| {
-            basins::draw(results).into_iter().collect()
-        }),
-        kind("trajectories", "the way of the weights", |results| trajectories::draw(results).into_iter().collect()),
-        kind("curves", "errors over steps", |results| curves::draw(results).into_iter().collect()),
+        kind("basins", "where training ends, by where it starts", |r| one(basins::draw(r))),
+        kind("trajectories", "the way of the weights", |r| one(trajectories::draw(r))),
+        kind("curves", "errors over steps", |r| one(curves::draw(r))),
         kind("noise-bound", "the upper end of the batch noise", |_| vec![noise_bound::draw()]),
-        kind("spectrum", "eigenvalues of the Gauss-Newton matrix", |_| spectrum::draw().into_iter().collect()),
+        kind("spectrum", "eigenvalues of the Gauss-Newton matrix", |_| one(spectrum::draw())),
         #[cfg(feature = "images")]
-        kind("accuracy", "accuracy of product and digits, by model", |results| {
-            accuracy::draw(results).into_iter().collect()
-        }),
+        kind("accuracy", "accuracy of product and digits, by model", |r| one(accuracy::draw(r))),
         #[cfg(feature = "images")]
-        kind("weights", "the way of the head's weights", |results| weights::draw(results).into_iter().collect()),
+        kind("weights", "the way of the head's weights", |r| one(weights::draw(r))),
         #[cfg(feature = "images")]
         kind("classes", "accuracy by digit, and what was taken for what", classes::draw),
         #[cfg(feature = "images")]
-        kind("epochs", "accuracy of the digits over epochs", |results| epochs::draw(results).into_iter().collect()),
+        kind("epochs", "accuracy of the digits over epochs", |r| one(epochs::draw(r))),
         #[cfg(feature = "images")]
-        kind("lengths", "success, solved-at and sparsity over the length of sequences", |results| {
-            lengths::draw(results).into_iter().collect()
-        }),
+        kind("lengths", "success, solved-at and sparsity over the length of sequences", |r| one(lengths::draw(r))),
         #[cfg(feature = "images")]
-        kind("pictures", "samples, and what is looked at", |results| pictures::draw(results).into_iter().collect()),
+        kind("pictures", "samples, and what is looked at", |r| one(pictures::draw(r))),
     ]
+}
+
+fn one(figure: Option<Figure>) -> Vec<Figure> {
+    figure.into_iter().collect()
 }
 
 /// A figure and the numbers in it.
@@ -88,6 +91,13 @@ pub struct Figure {
     pub data: Vec<Vec<String>>,
 }
 
+impl Figure {
+    /// A finished drawing, whose title is the caption.
+    fn new(suffix: &str, svg: Svg, height: f64, data: Vec<Vec<String>>) -> Self {
+        Self { suffix: suffix.into(), caption: svg.title.clone(), svg: svg.finish(height), data }
+    }
+}
+
 /// The figures of an experiment that its rows allow.
 pub fn all(results: &Results<'_>, kinds: &[Kind]) -> Vec<Figure> {
     let wanted = results.experiment.figures.iter();
@@ -100,11 +110,27 @@ pub fn all(results: &Results<'_>, kinds: &[Kind]) -> Vec<Figure> {
 }
 
 /// A record of a figure's data.
-pub fn record(cells: &[&dyn std::fmt::Display]) -> Vec<String> {
+pub fn record(cells: &[&dyn Display]) -> Vec<String> {
     cells.iter().map(|cell| cell.to_string()).collect()
 }
 
 /// A number of a figure's data, or NA.
 pub fn number(value: Option<f64>) -> String {
     value.map_or("NA".into(), |v| v.to_string())
+}
+
+/// The names of a record's columns, with three columns for each estimate.
+fn columns<'a>(head: &[&dyn Display], estimates: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    let parts = |name: &str| ["mean", "lower", "upper"].map(|part| format!("{name}_{part}"));
+    record(head).into_iter().chain(estimates.into_iter().flat_map(parts)).collect()
+}
+
+/// A record that ends with estimates.
+fn estimates(head: &[&dyn Display], estimates: impl IntoIterator<Item = Estimate>) -> Vec<String> {
+    record(head).into_iter().chain(estimates.into_iter().flat_map(parts).map(number)).collect()
+}
+
+/// Mean and ends of an estimate, as far as they are there.
+fn parts(e: Estimate) -> [Option<f64>; 3] {
+    [e.mean, e.lower, e.upper]
 }

@@ -37,5 +37,5 @@ pub(super) fn draw() -> Figure {
         }
     }
     svg.frame(&x, &y, "standard deviation of the input", "upper end of the noise");
-    Figure { suffix: "-noise-bound".into(), caption: caption.into(), svg: svg.finish(376.0), data }
+    Figure::new("-noise-bound", svg, 376.0, data)
 }

@@ -1,12 +1,11 @@
 //! What is shown, and what the transformers look at: people want to see it.
 
-use super::svg::{Anchor, Svg};
+use super::svg::{Anchor, Svg, rectangle};
 use super::{Figure, record};
 use crate::summary::Results;
 use crate::summary::histories::models;
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
 /// A picture as rows keep it: one hexadecimal digit a number, row by row, channels together.
 #[derive(Deserialize)]
@@ -64,7 +63,7 @@ pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
             top += side + if titled { 24.0 } else { GAP };
         }
     }
-    Some(Figure { suffix: "-pictures".into(), caption: caption.into(), svg: svg.finish(top + 4.0), data })
+    Some(Figure::new("-pictures", svg, top + 4.0, data))
 }
 
 /// Pixels of equal colour are one path, and neighbours in a row one rectangle.
@@ -75,21 +74,18 @@ fn paint(svg: &mut Svg, picture: &Drawn, left: f64, top: f64, side: f64) {
     let mut paths: BTreeMap<&[u32], String> = BTreeMap::new();
     for (row, line) in cells.chunks(picture.width).enumerate() {
         let mut column = 0;
-        while column < line.len() {
-            let run = line[column..].iter().take_while(|cell| **cell == line[column]).count();
-            if line[column].iter().any(|shade| *shade > 0) {
+        for run in line.chunk_by(|a, b| a == b) {
+            if run[0].iter().any(|shade| *shade > 0) {
                 let (x, y) = (left + column as f64 * size, top + row as f64 * size);
-                let d = paths.entry(line[column]).or_default();
-                write!(d, "M{x:.1} {y:.1}h{:.1}v{size:.1}h-{:.1}Z", run as f64 * size, run as f64 * size)
-                    .expect("a string takes everything");
+                *paths.entry(run[0]).or_default() += &rectangle(x, y, run.len() as f64 * size, size);
             }
-            column += run;
+            column += run.len();
         }
     }
     for (cell, d) in paths {
         svg.put(format!("<path d=\"{d}\" fill=\"{}\" shape-rendering=\"crispEdges\"/>", ink(cell)));
     }
-    svg.stroke(&format!("M{left:.1} {top:.1}h{side:.1}v{side:.1}h-{side:.1}Z"), "#999999", 0.7);
+    svg.stroke(&rectangle(left, top, side, side), "#999999", 0.7);
 }
 
 /// Grey for one channel; blue and orange, which multiply to a dark brown, for two.

@@ -26,7 +26,7 @@ pub fn text_width(text: &str) -> f64 {
 /// A drawing under way. Lengths are in its own units, of which text is 12 high.
 pub struct Svg {
     body: String,
-    title: String,
+    pub(super) title: String,
     width: f64,
 }
 
@@ -83,8 +83,8 @@ impl Svg {
     }
 
     /// A path without outline, through which what lies below shows.
-    pub fn fill_lightly(&mut self, d: &str, colour: &str) {
-        self.put(format!("<path d=\"{d}\" fill=\"{colour}\" fill-opacity=\"0.45\"/>"));
+    pub fn fill_lightly(&mut self, d: &str, colour: &str, opacity: f64) {
+        self.put(format!("<path d=\"{d}\" fill=\"{colour}\" fill-opacity=\"{opacity}\"/>"));
     }
 
     /// A polyline through points.
@@ -97,7 +97,7 @@ impl Svg {
     /// A mark of a group: the shape changes with every colour, so that neither carries the meaning alone.
     pub fn mark(&mut self, k: usize, x: f64, y: f64, hint: &str) {
         let d = match (k + k / COLOURS.len()) % 4 {
-            0 => format!("M{:.1} {y:.1}a3 3 0 1 0 6 0a3 3 0 1 0 -6 0Z", x - 3.0),
+            0 => circle(x, y, 3.0),
             1 => format!("M{:.1} {:.1}h5.4v5.4h-5.4Z", x - 2.7, y - 2.7),
             2 => format!("M{x:.1} {:.1}l3.4 6h-6.8Z", y - 3.6),
             _ => format!("M{x:.1} {:.1}l3.6 3.6l-3.6 3.6l-3.6 -3.6Z", y - 3.6),
@@ -107,8 +107,8 @@ impl Svg {
 
     /// A cross.
     pub fn cross(&mut self, x: f64, y: f64, size: f64, colour: &str) {
-        let s = size;
-        let d = format!("M{:.1} {:.1}l{} {}m0 -{}l-{} {}", x - s, y - s, 2.0 * s, 2.0 * s, 2.0 * s, 2.0 * s, 2.0 * s);
+        let side = 2.0 * size;
+        let d = format!("M{:.1} {:.1}l{side} {side}m0 -{side}l-{side} {side}", x - size, y - size);
         self.stroke(&d, colour, 2.0);
     }
 
@@ -130,6 +130,12 @@ impl Svg {
         let (at_x, at_y) = (x.start - 44.0, 0.5 * (y.start + y.end));
         let turned = format!(" transform=\"rotate(-90 {at_x:.1} {at_y:.1})\"");
         self.styled_text(at_x, at_y, Anchor::Middle, &turned, y_label);
+    }
+
+    /// The title above a panel, and its frame.
+    pub(super) fn panel(&mut self, title: &str, x: &Axis, y: &Axis, x_label: &str, y_label: &str) {
+        self.bold(x.start, y.end - 8.0, title);
+        self.frame(x, y, x_label, y_label);
     }
 
     /// Names with their marks, in as many lines as they need; returns where the lines end.
@@ -166,6 +172,28 @@ pub fn polyline(points: &[(f64, f64)]) -> String {
         write!(d, "{}{x:.1} {y:.1}", if k == 0 { "M" } else { "L" }).expect("a string takes everything");
     }
     d
+}
+
+/// The path of a circle.
+pub(super) fn circle(x: f64, y: f64, r: f64) -> String {
+    let across = 2.0 * r;
+    format!("M{:.1} {y:.1}a{r} {r} 0 1 0 {across} 0a{r} {r} 0 1 0 -{across} 0Z", x - r)
+}
+
+/// The path of a rectangle, from its upper left corner.
+pub(super) fn rectangle(x: f64, y: f64, wide: f64, high: f64) -> String {
+    format!("M{x:.1} {y:.1}h{wide:.1}v{high:.1}h-{wide:.1}Z")
+}
+
+/// The path of a square that reaches from one number to another on both axes.
+pub(super) fn square(x: &Axis, y: &Axis, low: f64, high: f64) -> String {
+    format!("M{:.1} {:.1}H{:.1}V{:.1}H{:.1}Z", x.at(low), y.at(low), x.at(high), y.at(high), x.at(low))
+}
+
+/// A colour between two, which are red, green and blue from 0 to 255.
+pub(super) fn mix(from: [f64; 3], to: [f64; 3], share: f64) -> String {
+    let [r, g, b] = [0, 1, 2].map(|c| (from[c] + (to[c] - from[c]) * share).round() as u8);
+    format!("#{r:02x}{g:02x}{b:02x}")
 }
 
 /// From numbers to places.

@@ -1,7 +1,7 @@
 //! Tables of the image tasks: accuracies by rule, digits and weights; sequences by length.
 
 use super::page::Block;
-use super::texts;
+use super::table;
 use crate::stats::student;
 use crate::summary::histories::{Model, models};
 use crate::summary::sequences::{Thresholds, by_length, thresholds};
@@ -14,86 +14,66 @@ fn percent(v: f64) -> String {
 /// Last rows of the static tasks: accuracies by three rules, on pairs with and without a zero; digits; weights.
 pub(super) fn products(results: &Results<'_>) -> Vec<Block> {
     let models = models(results);
-    if models.is_empty() {
-        return Vec::new();
-    }
     let share = |model: &Model<'_>, metric: &str| show(model.share(metric), percent);
-    let mut by_rule = Vec::new();
-    for model in &models {
-        for (name, of) in [("all", "product"), ("with a zero", "with_zero"), ("without a zero", "without_zero")] {
-            let rules = ["strict", "tolerance", "rounded"].map(|rule| share(model, &format!("{of}_{rule}")));
-            let head = [model.label.to_string(), model.products().len().to_string(), name.to_string()];
-            by_rule.push(head.into_iter().chain(rules).collect());
-        }
-    }
-    let head = ["head", "runs", "test pairs", "strict %", "within 1e-4 %", "rounded %"];
-    let mut blocks = vec![
-        Block::Heading("Test accuracy of the product, by rule and by whether a digit is zero".into()),
-        Block::Table { head: texts(&head), rows: by_rule },
-    ];
+    let pairs = [("all", "product"), ("with a zero", "with_zero"), ("without a zero", "without_zero")];
+    let by_rule = models.iter().flat_map(|model| {
+        pairs.map(|(name, of)| {
+            vec![
+                ("head", model.label.into()),
+                ("runs", model.products().len().to_string()),
+                ("test pairs", name.into()),
+                ("strict %", share(model, &format!("{of}_strict"))),
+                ("within 1e-4 %", share(model, &format!("{of}_tolerance"))),
+                ("rounded %", share(model, &format!("{of}_rounded"))),
+            ]
+        })
+    });
     let digits = models.iter().map(|model| {
         let runs = model.products().len();
         let weights = model.last_weights(3);
         let more = if runs > 3 && !weights.is_empty() { ", …" } else { "" };
         let without = weights.iter().all(String::is_empty);
         let at_one = model.rows.iter().filter(|row| row.flag("at_one") == Some(true)).count();
+        let of_weights = |text: String| if without { "–".into() } else { text };
         vec![
-            model.label.into(),
-            share(model, "first_digit_rounded"),
-            share(model, "second_digit_rounded"),
-            share(model, "digits_up_to_a_swap"),
-            share(model, "train_product_rounded"),
-            share(model, "strict_snapped"),
-            show(student::interval(&model.values("test_error")), |v| format!("{v:.3}")),
-            if without { "–".into() } else { format!("{at_one} of {runs}") },
-            if without { "–".into() } else { share(model, "off_one") },
-            format!("{}{more}", weights.join(", ")),
+            ("head", model.label.into()),
+            ("first digit, rounded %", share(model, "first_digit_rounded")),
+            ("second digit, rounded %", share(model, "second_digit_rounded")),
+            ("both, up to a swap %", share(model, "digits_up_to_a_swap")),
+            ("train product, rounded %", share(model, "train_product_rounded")),
+            ("strict with rounded weights %", share(model, "strict_snapped")),
+            ("test error", show(student::interval(&model.values("test_error")), |v| format!("{v:.3}"))),
+            ("weights (1, 1)", of_weights(format!("{at_one} of {runs}"))),
+            ("updates of the last epoch away from (1, 1) %", of_weights(share(model, "off_one"))),
+            ("weights at the end", format!("{}{more}", weights.join(", "))),
         ]
     });
-    let head = [
-        "head",
-        "first digit, rounded %",
-        "second digit, rounded %",
-        "both, up to a swap %",
-        "train product, rounded %",
-        "strict with rounded weights %",
-        "test error",
-        "weights (1, 1)",
-        "updates of the last epoch away from (1, 1) %",
-        "weights at the end",
-    ];
-    blocks.push(Block::Heading("Digits and weights at the end".into()));
-    blocks.push(Block::Table { head: texts(&head), rows: digits.collect() });
+    let mut blocks = table("Test accuracy of the product, by rule and by whether a digit is zero", by_rule.collect());
+    blocks.extend(table("Digits and weights at the end", digits.collect()));
     blocks
 }
 
 /// Success by length, under thresholds from the reference; and where all models ended.
 pub(super) fn sequences(results: &Results<'_>) -> Vec<Block> {
     let models = models(results);
-    let mut blocks = Vec::new();
-    match models.iter().find(|model| model.is_reference()).and_then(thresholds) {
-        Some(limits) => blocks.extend(success_table(&models, &limits)),
-        None => blocks.push(Block::Text(
+    let mut blocks = match models.iter().find(|model| model.is_reference()).and_then(thresholds) {
+        Some(limits) => success_table(&models, &limits),
+        None => vec![Block::Text(
             "There are fewer than two solved reference runs, so there are no thresholds; errors are in the figures' data.".into(),
-        )),
-    }
+        )],
+    };
     let ends = models.iter().map(|model| {
         let share = |metric: &str| show(model.share(metric), percent);
         vec![
-            model.label.into(),
-            model.sequences().len().to_string(),
-            share("digit_rounded"),
-            share("two_digits_rounded"),
-            share("five_digits_rounded"),
-            model.last_weights(3).join(", "),
+            ("model", model.label.into()),
+            ("runs", model.sequences().len().to_string()),
+            ("digit, rounded %", share("digit_rounded")),
+            ("product of two %", share("two_digits_rounded")),
+            ("product of five %", share("five_digits_rounded")),
+            ("weights", model.last_weights(3).join(", ")),
         ]
     });
-    let ends: Vec<Vec<String>> = ends.collect();
-    if !ends.is_empty() {
-        blocks.push(Block::Heading("At the end".into()));
-        let head = ["model", "runs", "digit, rounded %", "product of two %", "product of five %", "weights"];
-        blocks.push(Block::Table { head: texts(&head), rows: ends });
-    }
+    blocks.extend(table("At the end", ends.collect()));
     blocks
 }
 

@@ -49,10 +49,7 @@ pub fn write(results: &Results<'_>, kinds: &[Kind], contents: &Contents, folder:
     blocks.push(Block::Code(experiment.command.clone()));
     let scale = if experiment.scale.is_empty() { String::new() } else { format!("Scale: {}. ", experiment.scale) };
     blocks.push(Block::Text(scale + &origin::text(results, contents)));
-    if !compared.is_empty() {
-        blocks.push(Block::Heading("Published and ours".into()));
-        blocks.push(tables::comparisons(experiment, &compared));
-    }
+    blocks.extend(tables::comparisons(experiment, &compared));
     for (k, section) in experiment.sections.iter().enumerate() {
         match section.measures {
             Measures::Runs => blocks.extend(tables::results(results, k)),
@@ -98,6 +95,10 @@ fn csv(data: &[Vec<String>]) -> String {
     String::from_utf8(writer.into_inner().expect("a vector takes everything")).expect("texts are UTF-8")
 }
 
-fn texts(names: &[&str]) -> Vec<String> {
-    names.iter().map(ToString::to_string).collect()
+/// A heading and a table, if it has rows. Cells carry the names of their columns.
+fn table(title: &str, rows: Vec<Vec<(&str, String)>>) -> Vec<Block> {
+    let Some(first) = rows.first() else { return Vec::new() };
+    let head = first.iter().map(|(name, _)| name.to_string()).collect();
+    let rows = rows.into_iter().map(|row| row.into_iter().map(|(_, cell)| cell).collect()).collect();
+    vec![Block::Heading(title.into()), Block::Table { head, rows }]
 }

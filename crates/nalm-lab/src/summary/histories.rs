@@ -25,6 +25,11 @@ pub fn models<'a>(results: &Results<'a>) -> Vec<Model<'a>> {
     experiment.groups.iter().map(of).filter(|model| !model.rows.is_empty()).collect()
 }
 
+/// The rules by which digits are judged. Strict equality was published for isolated digits; alone it misleads.
+pub fn rules(results: &Results<'_>) -> &'static [&'static str] {
+    if results.experiment.sections[0].task == "mnist-isolated" { &["strict", "rounded"] } else { &["rounded"] }
+}
+
 impl<'a> Model<'a> {
     /// A model and its rows.
     pub fn new(label: &'a str, index: usize, rows: Vec<&'a Row>) -> Self {
@@ -69,11 +74,18 @@ impl<'a> Model<'a> {
         self.rows.iter().all(|row| row.spec.module() == "mul")
     }
 
+    /// The head's weights in every measurement, with its epoch, and the seed of each run.
+    pub fn weights(&self) -> Vec<(u64, Vec<(u64, &[f32])>)> {
+        let ways = self.histories.iter().map(|(seed, history)| match history {
+            History::Product(all) => (*seed, all.iter().map(|at| (at.epoch, at.weights.as_slice())).collect()),
+            History::Sequence(all) => (*seed, all.iter().map(|at| (at.epoch, at.weights.as_slice())).collect()),
+        });
+        ways.collect()
+    }
+
     /// The weights of the head at the end of the first few runs.
     pub fn last_weights(&self, most: usize) -> Vec<String> {
-        let products = self.products().into_iter().filter_map(|(_, all)| Some(all.last()?.weights.clone()));
-        let sequences = self.sequences().into_iter().filter_map(|(_, all)| Some(all.last()?.weights.clone()));
-        let text = |weights: Vec<f32>| weights.iter().map(|w| format!("{w:.3}")).collect::<Vec<_>>().join(" ");
-        products.chain(sequences).take(most).map(text).collect()
+        let text = |weights: &[f32]| weights.iter().map(|w| format!("{w:.3}")).collect::<Vec<_>>().join(" ");
+        self.weights().iter().filter_map(|(_, way)| Some(text(way.last()?.1))).take(most).collect()
     }
 }

@@ -3,6 +3,7 @@
 pub mod formula;
 #[cfg(feature = "images")]
 pub mod histories;
+pub mod landscape;
 pub mod metric;
 pub mod noise_bound;
 #[cfg(feature = "images")]
@@ -14,7 +15,7 @@ mod verdict;
 pub use metric::Metric;
 pub use verdict::Comparison;
 
-use crate::experiment::{Experiment, Group};
+use crate::experiment::{Experiment, Group, Section};
 use crate::run::{Row, Status};
 use crate::stats::Estimate;
 use crate::task::{Catalogue, Measures};
@@ -114,6 +115,11 @@ impl<'a> Results<'a> {
     pub fn found(&self) -> usize {
         self.rows.iter().flatten().count()
     }
+}
+
+/// What follows a title in one of several sections.
+pub fn of_section(section: &Section) -> String {
+    if section.name.is_empty() { String::new() } else { format!(": {}", section.name) }
 }
 
 /// An estimate as text.

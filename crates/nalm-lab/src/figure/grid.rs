@@ -1,0 +1,39 @@
+//! Panels of equal size, line by line.
+
+use super::svg::Axis;
+
+/// Where panels are.
+pub(super) struct Grid {
+    /// Panels in a line.
+    pub(super) columns: usize,
+    /// The upper left corner of the first panel.
+    pub(super) corner: (f64, f64),
+    /// Width and height of a panel.
+    pub(super) size: (f64, f64),
+    /// From a panel to the next one, across and down.
+    pub(super) step: (f64, f64),
+}
+
+impl Grid {
+    /// Panels with room for a title above and for labels below.
+    pub(super) fn new(columns: usize, left: f64, size: (f64, f64), gap: f64) -> Self {
+        Self { columns, corner: (left, 30.0), size, step: (size.0 + gap, size.1 + 78.0) }
+    }
+
+    /// The upper left corner of a panel.
+    pub(super) fn place(&self, k: usize) -> (f64, f64) {
+        let (column, row) = ((k % self.columns) as f64, (k / self.columns) as f64);
+        (self.corner.0 + column * self.step.0, self.corner.1 + row * self.step.1)
+    }
+
+    /// Linear axes of a panel, each from a number to another.
+    pub(super) fn axes(&self, k: usize, x: (f64, f64), y: (f64, f64)) -> (Axis, Axis) {
+        let (left, top) = self.place(k);
+        (Axis::linear(x.0, x.1, left, left + self.size.0), Axis::linear(y.0, y.1, top + self.size.1, top))
+    }
+
+    /// Where so many panels end.
+    pub(super) fn height(&self, panels: usize) -> f64 {
+        30.0 + panels.div_ceil(self.columns) as f64 * self.step.1
+    }
+}
