@@ -4,7 +4,7 @@ use super::written::{Model, Preset, Section as WrittenSection, Seeds, Written};
 use super::{Experiment, Group, Names, Overrides, Section, built_in, expectation};
 use crate::error::{Context, Error, Result, bail, ensure};
 use crate::run::schedule;
-use crate::task::{Catalogue, Choices, Task, network};
+use crate::task::{Catalogue, Choices, Task, choose, network};
 use nalm::task::PAPER_RANGES;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -494,19 +494,11 @@ impl Checker<'_> {
                 all
             };
             if have.is_empty() && !all.is_empty() {
-                let mut names = self.catalogue.option_names();
+                let known = self.catalogue.option_names().contains(&key.as_str());
+                ensure!(!known, "--set {key}: no model of {} has this option", into.name);
                 let tasks = into.sections.iter().filter_map(|section| self.catalogue.task(&section.task).ok());
-                let settings: Vec<_> = tasks.flat_map(|task| task.settings()).collect();
-                names.extend(settings.iter().map(|setting| setting.name));
-                names.sort_unstable();
-                names.dedup();
-                ensure!(!names.contains(&key.as_str()), "--set {key}: no model of {} has this option", into.name);
-                let elsewhere =
-                    self.catalogue.tasks().iter().find(|task| task.settings().iter().any(|s| s.name == key));
-                if let (Some(task), Some(section)) = (elsewhere, into.sections.first()) {
-                    bail!("--set {key}: {key} is a setting of {}, not of {}", task.name(), section.task);
-                }
-                return Err(nalm::Error::unknown("option", key, &names)).at(|| "--set".into());
+                let tasks: Vec<&dyn Task> = tasks.map(|task| &**task).collect();
+                return Err(choose::undeclared(self.catalogue, &tasks, key)).at(|| "--set".into());
             }
             if have.len() < all.len() {
                 let labels: Vec<&str> = have.iter().map(|&model| into.models[model].as_str()).collect();
