@@ -57,9 +57,7 @@ impl Error {
         match self.root() {
             Error::File { cause, .. } => Some(cause),
             #[cfg(feature = "images")]
-            Error::Images(nalm_vision::Error::Write { source, .. } | nalm_vision::Error::Read { source, .. }) => {
-                Some(source)
-            }
+            Error::Images(error) => error.io(),
             _ => None,
         }
     }

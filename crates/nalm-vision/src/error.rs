@@ -42,6 +42,15 @@ pub enum Error {
         /// What should have been.
         want: String,
     },
+    /// The folder that was named does not hold what it should.
+    #[error("the folder of --mnist or NALM_MNIST must hold the four MNIST files: {0}")]
+    Folder(Box<Error>),
+    /// No folder was named, and none was found.
+    #[error(
+        "MNIST is not here: no folder data/mnist in or above the working folder or the binary's; say where its four IDX files are with \
+         --mnist DIR or NALM_MNIST"
+    )]
+    Missing,
     /// A value outside of its domain.
     #[error("{what} is {got}; {want}")]
     Value {
@@ -55,4 +64,15 @@ pub enum Error {
     /// An error of the arithmetic.
     #[error(transparent)]
     Nalm(#[from] nalm::Error),
+}
+
+impl Error {
+    /// The failure of a file or disk behind it, if there is one.
+    pub fn io(&self) -> Option<&std::io::Error> {
+        match self {
+            Error::Read { source, .. } | Error::Write { source, .. } => Some(source),
+            Error::Folder(cause) => cause.io(),
+            _ => None,
+        }
+    }
 }

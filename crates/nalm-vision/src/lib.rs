@@ -9,6 +9,7 @@
 
 mod adam;
 pub mod checkpoint;
+mod choice;
 pub mod colour;
 mod digit_sequence;
 mod encoder;

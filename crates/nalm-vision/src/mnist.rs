@@ -5,7 +5,7 @@ use flate2::read::GzDecoder;
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Rows and columns of an image.
 pub const SIDE: usize = 28;
@@ -79,6 +79,18 @@ const FILES: [File; 4] = [
 ];
 
 impl Mnist {
+    /// Reads the four files of the folder that is given, of the one that NALM_MNIST names, or of data/mnist in the project around the
+    /// working folder or around the binary.
+    pub fn find(given: Option<&Path>) -> Result<Self, Error> {
+        let named = given.map(Path::to_path_buf).or_else(|| std::env::var_os("NALM_MNIST").map(PathBuf::from));
+        if let Some(folder) = named {
+            return Self::load(&folder).map_err(|cause| Error::Folder(Box::new(cause)));
+        }
+        let starts = [std::env::current_dir().ok(), std::env::current_exe().ok()];
+        let mut folders = starts.iter().flatten().flat_map(|start| start.ancestors()).map(|at| at.join("data/mnist"));
+        Self::load(&folders.find(|folder| folder.is_dir()).ok_or(Error::Missing)?)
+    }
+
     /// Reads the four files of a folder.
     pub fn load(folder: &Path) -> Result<Self, Error> {
         let [train_images, train_labels, test_images, test_labels] = &FILES;

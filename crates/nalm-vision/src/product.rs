@@ -1,5 +1,6 @@
 //! The static product: a network sees two digits, a unit multiplies what it sees, and only the product is supervised.
 
+use crate::choice::{self, BATCH, EPOCHS, LAMBDA, ROW_EVERY, changes, count, keeps, or};
 use crate::encoder::{Colour, Encoder, Isolated, Picture, Samples, Start};
 use crate::error::Error;
 use crate::history::History;
@@ -14,11 +15,23 @@ use crate::training::{Checkpoint, Training};
 use nalm::lane::LANES;
 use nalm::module::{self, Options, Shape};
 use nalm::rng::Purpose;
-use nalm::{BatchLayout, Network, Pass, Penalty, Rng, Schedule, batch};
+use nalm::setting::Kind;
+use nalm::{BatchLayout, Network, Pass, Penalty, Rng, Schedule, Setting, batch};
 use std::sync::Arc;
 
+/// Heads that the task is defined for.
+pub const HEADS: [&str; 4] = ["mul", "fc", "nmu", "snmu"];
 /// Pairs that are evaluated at a time.
 const EVALUATED: usize = 128;
+
+const SAMPLES: Setting = changes("samples", Kind::Whole, "", "samples of a pair; the published number if not given");
+const RAMP: Setting =
+    changes("ramp", Kind::WholePair, "", "first and last epoch of its ramp; the published ones if not given");
+const TRAIN_EVALUATED: Setting =
+    keeps("train_evaluated", Kind::Whole, "", "training samples that are measured; all if not given");
+const HALVED: Setting = changes("halved", Kind::Flag, "false", "whether digits have 14 x 14 pixels");
+const TPS_INIT: Setting =
+    changes("tps_init", Kind::text::<Start>("reset or identity"), "reset", "where the transformers start");
 
 /// How the digits are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,12 +48,27 @@ pub enum View {
     },
 }
 
+impl View {
+    /// Side by side, as published.
+    pub const ISOLATED: View = View::Isolated { halved: false };
+    /// In colour channels, as published.
+    pub const COLOUR: View = View::Colour { start: Start::Reset };
+}
+
+/// Everything that can be chosen of a task with such a view, options of the head aside.
+pub fn settings(view: View) -> &'static [Setting] {
+    match view {
+        View::Isolated { .. } => &[SAMPLES, EPOCHS, BATCH, LAMBDA, RAMP, ROW_EVERY, TRAIN_EVALUATED, HALVED],
+        View::Colour { .. } => &[SAMPLES, EPOCHS, BATCH, LAMBDA, RAMP, ROW_EVERY, TRAIN_EVALUATED, TPS_INIT],
+    }
+}
+
 /// A run, completely described.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// How the digits are shown.
     pub view: View,
-    /// The multiplication head: `mul`, `fc`, `nmu` or `snmu`.
+    /// The multiplication head, one of [`HEADS`].
     pub head: String,
     /// Its noise and start.
     pub options: Options,
@@ -82,6 +110,38 @@ impl Config {
             train_evaluated: usize::MAX,
             threads: 1,
         }
+    }
+
+    /// The run that some choices describe, [`settings`] and options of the head; what is absent is as published, and as `view` says.
+    pub fn read(view: View, head: &str, fold: usize, given: &Options) -> Result<Self, Error> {
+        let view = match view {
+            View::Isolated { halved } => View::Isolated { halved: or(given, &HALVED, Options::flag, halved)? },
+            View::Colour { start } => View::Colour { start: or(given, &TPS_INIT, Options::read, start)? },
+        };
+        let published = Self::published(view, head, fold);
+        Ok(Self {
+            options: choice::of_head(head, given)?,
+            samples: or(given, &SAMPLES, Options::whole, published.samples)?,
+            epochs: or(given, &EPOCHS, count, published.epochs)?,
+            batch: or(given, &BATCH, Options::whole, published.batch)?,
+            lambda: or(given, &LAMBDA, Options::number, published.lambda)?,
+            ramp: or(given, &RAMP, Options::whole_pair, published.ramp)?,
+            row_every: or(given, &ROW_EVERY, count, published.row_every)?,
+            train_evaluated: or(given, &TRAIN_EVALUATED, Options::whole, published.train_evaluated)?,
+            ..published
+        })
+    }
+
+    /// Seconds that the run takes on one core of the machine that this was written on, to about a factor of two.
+    pub fn seconds(&self) -> f64 {
+        let samples = self.samples as f64;
+        // Milliseconds that training an image takes, and images that are trained and tested.
+        let (image, trained, tested) = match self.view {
+            View::Isolated { halved } => (if halved { 0.09 } else { 0.5 }, 180.0 * samples, 20.0 * samples),
+            View::Colour { .. } => (0.4, 2.0 * 0.85 * 67.0 * samples, 2.0 * 43.0 * samples),
+        };
+        let measured = trained.min(2.0 * self.train_evaluated as f64) + tested;
+        choice::seconds(image, trained, measured, self.epochs, self.row_every)
     }
 
     /// The test pairs of the fold.
@@ -374,5 +434,37 @@ impl Training for Run {
         let shown = Samples { key: &key, training: false, from: &mnist.test, pairs: &pairs, threads: 1 };
         self.encoder.forward(&self.learner.params, &shown, &mut Vec::new());
         self.encoder.pictures(samples)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn choices_are_read_and_defaults_are_the_published_values() {
+        for view in [View::ISOLATED, View::COLOUR] {
+            let read = |given: &Options| format!("{:?}", Config::read(view, "snmu", 1, given).unwrap());
+            let mut defaults = Options::new();
+            let declared = settings(view).iter().filter(|setting| !setting.default.is_empty());
+            declared.for_each(|setting| defaults.set(setting.name, setting.parse(setting.default).unwrap()));
+            let published = format!("{:?}", Config::published(view, "snmu", 1));
+            assert_eq!((read(&defaults), read(&Options::new())), (published.clone(), published));
+        }
+        let given = Options::new().with("noise", "U[1,2]").with("lambda", 7.0).with("ramp", (2.0, 3.0));
+        let given = given.with("halved", true).with("samples", 5usize).with("epochs", 9u64);
+        let config = Config::read(View::ISOLATED, "snmu", 1, &given).unwrap();
+        assert_eq!(config.options, Options::new().with("noise", "U[1,2]"));
+        assert_eq!((config.view, config.lambda, config.ramp), (View::Isolated { halved: true }, 7.0, (2, 3)));
+        assert_eq!((config.samples, config.epochs, config.batch), (5, 9, 128));
+        config.check().unwrap();
+        let wrong = Config::read(View::COLOUR, "nmu", 0, &Options::new().with("tps_init", "rest")).unwrap_err();
+        assert!(wrong.to_string().contains("did you mean 'reset'"), "{wrong}");
+    }
+
+    #[test]
+    fn costs_are_those_of_the_published_runs() {
+        let hours = |view| Config::published(view, "nmu", 0).seconds() / 3_600.0;
+        assert_eq!([View::ISOLATED, View::COLOUR].map(|view| hours(view).round()), [34.0, 22.0]);
     }
 }

@@ -4,6 +4,8 @@
 use crate::error::Error;
 use nalm::module::Dispatch;
 use nalm::{BatchLayout, Lane, Module, Pass, Real, Recurrent, batch};
+use std::fmt;
+use std::str::FromStr;
 
 /// Which of a cell's inputs the regulariser of the network in front looks at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -13,6 +15,26 @@ pub enum Inputs {
     Noised,
     /// As they come.
     Clean,
+}
+
+impl fmt::Display for Inputs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Inputs::Noised => "noised",
+            Inputs::Clean => "clean",
+        })
+    }
+}
+
+impl FromStr for Inputs {
+    type Err = nalm::Error;
+    fn from_str(text: &str) -> Result<Self, nalm::Error> {
+        match text {
+            "noised" => Ok(Inputs::Noised),
+            "clean" => Ok(Inputs::Clean),
+            _ => Err(nalm::Error::unknown("rz_inputs", text, &["noised", "clean"])),
+        }
+    }
 }
 
 /// What one batch costs, and the gradients.

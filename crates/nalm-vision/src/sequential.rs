@@ -2,6 +2,7 @@
 //!
 //! Trained on two digits, tested on one to twenty. Zeros are left out, as the reference code does.
 
+use crate::choice::{self, BATCH, EPOCHS, LAMBDA, ROW_EVERY, changes, count, keeps, or};
 use crate::digit_sequence::{DigitSequence, fill, products};
 use crate::encoder::Picture;
 use crate::error::Error;
@@ -18,7 +19,8 @@ use crate::tensor::Tensor;
 use crate::training::{Checkpoint, Training};
 use nalm::module::{self, Options, Shape};
 use nalm::rng::Purpose;
-use nalm::{InstructionSet, Module, Pass, Penalty, Rng, Schedule};
+use nalm::setting::Kind;
+use nalm::{InstructionSet, Module, Pass, Penalty, Rng, Schedule, Setting};
 use std::sync::Arc;
 
 /// Lengths on which is tested: one to this.
@@ -26,14 +28,25 @@ pub const LENGTHS: usize = 20;
 /// The length on which is trained.
 const TRAINED: usize = 2;
 /// Cells that the task is defined for.
-const CELLS: [&str; 3] = ["mul", "nmu", "snmu"];
+pub const CELLS: [&str; 3] = ["mul", "nmu", "snmu"];
 /// Images that are read at a time for a row.
 const READ: usize = 256;
+
+const SAMPLES: Setting = changes("samples", Kind::Whole, "", "sequences to train on at most; all if not given");
+const RAMP: Setting =
+    changes("ramp", Kind::WholePair, "", "first and last update of its ramp; the published ones if not given");
+const RZ: Setting = changes("rz", Kind::Number, "1", "strength of the regulariser R_z");
+const RZ_INPUTS: Setting =
+    changes("rz_inputs", Kind::text::<Inputs>("noised or clean"), "noised", "which inputs R_z looks at");
+const EVAL_NOISE: Setting = keeps("eval_noise", Kind::Flag, "true", "whether the cell is noisy while it is measured");
+
+/// Everything that can be chosen of the task, options of the cell aside.
+pub const SETTINGS: [Setting; 9] = [SAMPLES, EPOCHS, BATCH, LAMBDA, RAMP, ROW_EVERY, RZ, RZ_INPUTS, EVAL_NOISE];
 
 /// A run, completely described.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The cell: `mul` for the reference, `nmu` or `snmu`.
+    /// The cell, one of [`CELLS`]; `mul` is the reference.
     pub cell: String,
     /// Its noise and start.
     pub options: Options,
@@ -79,6 +92,31 @@ impl Config {
             row_every: 5,
             threads: 1,
         }
+    }
+
+    /// The run that some choices describe, [`SETTINGS`] and options of the cell; what is absent is as published.
+    pub fn read(cell: &str, seed: u64, given: &Options) -> Result<Self, Error> {
+        let published = Self::published(cell, seed);
+        Ok(Self {
+            options: choice::of_head(cell, given)?,
+            sequences: or(given, &SAMPLES, Options::whole, published.sequences)?,
+            epochs: or(given, &EPOCHS, count, published.epochs)?,
+            batch: or(given, &BATCH, Options::whole, published.batch)?,
+            lambda: or(given, &LAMBDA, Options::number, published.lambda)?,
+            ramp: or(given, &RAMP, Options::whole_pair, published.ramp)?,
+            rz: or(given, &RZ, Options::number, published.rz)?,
+            rz_inputs: or(given, &RZ_INPUTS, Options::read, published.rz_inputs)?,
+            eval_noise: or(given, &EVAL_NOISE, Options::flag, published.eval_noise)?,
+            row_every: or(given, &ROW_EVERY, count, published.row_every)?,
+            ..published
+        })
+    }
+
+    /// Seconds that the run takes on one core of the machine that this was written on, to about a factor of two.
+    pub fn seconds(&self) -> f64 {
+        // There are 24,783 pairs of training images without zeros, and 13,531 images to validate and test.
+        let trained = 2.0 * self.sequences.min(24_783) as f64;
+        choice::seconds(0.12, trained, trained + 13_531.0, self.epochs, self.row_every)
     }
 
     fn penalty(&self) -> Penalty {
@@ -379,5 +417,20 @@ mod tests {
     fn the_penalty_ramps_by_update() {
         let penalty = Config::published("nmu", 0).penalty();
         assert_eq!([10_000, 55_000, 100_000].map(|update| penalty.at(update, 0.0)), [0.0, 5.0, 10.0]);
+    }
+
+    #[test]
+    fn choices_are_read_and_defaults_are_the_published_values() {
+        let read = |given: &Options| format!("{:?}", Config::read("nmu", 3, given).unwrap());
+        let mut defaults = Options::new();
+        let declared = SETTINGS.iter().filter(|setting| !setting.default.is_empty());
+        declared.for_each(|setting| defaults.set(setting.name, setting.parse(setting.default).unwrap()));
+        let published = format!("{:?}", Config::published("nmu", 3));
+        assert_eq!((read(&defaults), read(&Options::new())), (published.clone(), published));
+        let given = Options::new().with("rz", 0.5).with("rz_inputs", "clean").with("eval_noise", false);
+        let config = Config::read("nmu", 3, &given.with("samples", 7usize).with("lambda", 0.0)).unwrap();
+        assert_eq!((config.rz, config.rz_inputs, config.eval_noise), (0.5, Inputs::Clean, false));
+        assert_eq!((config.sequences, config.lambda, config.seed), (7, 0.0, 3));
+        assert!(config.options.is_empty());
     }
 }

@@ -3,8 +3,8 @@
 use super::Experiment;
 use super::check::Checker;
 use super::written::Written;
-use crate::error::{Context, Result, bail, ensure};
-use crate::task::{Choices, Task};
+use crate::error::{Context, Result, ensure};
+use crate::task::{Choices, Task, choose};
 
 /// Puts settings from the command line into a model that has them.
 pub(super) fn apply(checker: &Checker<'_>, task: &dyn Task, choices: &mut Choices) {
@@ -39,7 +39,11 @@ pub(super) fn notes(checker: &Checker<'_>, written: &Written, experiment: &Exper
         };
         let have: Vec<&str> = all.iter().filter(|&&m| has(m)).map(|&m| experiment.models[m].as_str()).collect();
         if have.is_empty() && !all.is_empty() {
-            return Err(unknown(checker, experiment, key)?).at(|| "--set".into());
+            let known = checker.catalogue.option_names().contains(&key.as_str());
+            ensure!(!known, "--set {key}: no model of {} has this option", experiment.name);
+            let tasks = experiment.sections.iter().filter_map(|section| checker.catalogue.task(&section.task).ok());
+            let tasks: Vec<&dyn Task> = tasks.map(|task| &**task).collect();
+            return Err(choose::undeclared(checker.catalogue, &tasks, key)).at(|| "--set".into());
         }
         if have.len() < all.len() {
             let plain = value.as_str().map_or_else(|| value.to_string(), String::from);
@@ -47,24 +51,4 @@ pub(super) fn notes(checker: &Checker<'_>, written: &Written, experiment: &Exper
         }
     }
     Ok(notes)
-}
-
-/// What is wrong with a setting that no model has: it belongs elsewhere, or nobody knows it.
-fn unknown(checker: &Checker<'_>, experiment: &Experiment, key: &str) -> Result<nalm::Error> {
-    let mut names = checker.catalogue.option_names();
-    ensure!(!names.contains(&key), "--set {key}: no model of {} has this option", experiment.name);
-    let task = &experiment.sections[0].task;
-    for other in checker.catalogue.tasks() {
-        for setting in other.settings() {
-            if setting.name == key {
-                bail!("--set {key}: {key} is a setting of {}, not of {task}", other.name());
-            }
-            if other.name() == task {
-                names.push(setting.name);
-            }
-        }
-    }
-    names.sort_unstable();
-    names.dedup();
-    Ok(nalm::Error::unknown("option", key, &names))
 }

@@ -57,7 +57,7 @@ impl Default for Catalogue {
         nalm::task::list::<f32>().into_iter().for_each(|spec| catalogue.add_ranges(spec));
         catalogue.add_task(Arc::new(Numbers::new(TableProblem::default())));
         #[cfg(feature = "images")]
-        super::Images::all().into_iter().for_each(|task| catalogue.add_task(Arc::new(task)));
+        super::IMAGES.into_iter().for_each(|task| catalogue.add_task(Arc::new(task)));
         catalogue
     }
 }

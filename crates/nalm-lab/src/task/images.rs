@@ -1,189 +1,94 @@
-//! The three products of MNIST digits: what can be chosen of them, and their runs, which can be saved and taken up.
+//! The three products of MNIST digits: their entries, and their runs, which can be saved and taken up.
 
 use super::catalogue::Catalogue;
-use super::{Advance, Choices, Finished, Measures, Resources, Run, Task, Tensors, Watch, network};
-use crate::error::{Context, Error, Result, bail, ensure};
-use crate::run::spec::{hex, json, setting};
+use super::{Advance, Choices, Finished, Measures, Resources, Run, Task, Tensors, Watch, choose};
+use crate::error::{Context, Result, bail, ensure};
+use crate::run::spec::hex;
 use crate::run::{Row, Spec, Status, history};
-use nalm::setting::Kind;
-use nalm::{InstructionSet, Options, Setting};
+use nalm::{InstructionSet, Setting};
 use nalm_vision::product::{self, View};
 use nalm_vision::vector::instructions_name;
-use nalm_vision::{Checkpoint, Inputs, Mnist, Picture, Start, Tensor, Training, sequential};
-use serde_json::{Map, Value, json as value};
+use nalm_vision::{Checkpoint, Mnist, Picture, Tensor, Training, sequential};
+use serde_json::{Value, json as value};
 use sha2::{Digest, Sha256};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Samples whose pictures a row keeps.
 const PICTURES: usize = 4;
 
-/// Units that multiply two numbers, for which the tasks are defined.
-const HEADS: [&str; 4] = ["mul", "fc", "nmu", "snmu"];
-
-/// Which of the three tasks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kinds {
-    Isolated,
-    Colour,
-    Sequential,
-}
-
 /// One of the tasks with images.
 pub struct Images {
-    kind: Kinds,
-    mnist: Mutex<Option<Arc<Mnist>>>,
+    name: &'static str,
+    summary: &'static str,
+    /// How digits are shown that a unit multiplies; none where a cell does along a sequence.
+    view: Option<View>,
 }
 
-const fn changes(name: &'static str, kind: Kind, default: &'static str, meaning: &'static str) -> Setting {
-    Setting { name, kind, default, meaning, numerics: true }
-}
-
-const fn keeps(name: &'static str, kind: Kind, default: &'static str, meaning: &'static str) -> Setting {
-    Setting { name, kind, default, meaning, numerics: false }
-}
-
-const START: Kind = Kind::Text {
-    what: "reset or identity",
-    normal: |text| match text.parse::<Start>() {
-        Ok(_) => Ok(text.into()),
-        Err(_) => Err(nalm::Error::unknown("tps_init", text, &["reset", "identity"])),
+/// All three.
+pub const IMAGES: [Images; 3] = [
+    Images {
+        name: "mnist-isolated",
+        summary: "t = product of two MNIST digits side by side, one classifier and a unit",
+        view: Some(View::ISOLATED),
     },
-};
-
-const INPUTS: Kind = Kind::Text {
-    what: "noised or clean",
-    normal: |text| match text {
-        "noised" | "clean" => Ok(text.into()),
-        other => Err(nalm::Error::unknown("rz_inputs", other, &["noised", "clean"])),
+    Images {
+        name: "mnist-colour",
+        summary: "t = product of two MNIST digits in two colour channels, spline transformers, a classifier and a unit",
+        view: Some(View::COLOUR),
     },
-};
-
-/// What all three tasks have.
-const COMMON: [Setting; 6] = [
-    changes("samples", Kind::Whole, "", "samples of a pair, or sequences; the published number if not given"),
-    changes("epochs", Kind::Whole, "1000", "epochs"),
-    changes("batch", Kind::Whole, "", "samples in a batch; the published number if not given"),
-    changes("lambda", Kind::Number, "", "strength of the sparsity penalty; the published one if not given"),
-    changes(
-        "ramp",
-        Kind::WholePair,
-        "",
-        "first and last epoch of its ramp, or update with sequences; the published ones if not given",
-    ),
-    keeps("row_every", Kind::Whole, "", "epochs between two measurements; the published number if not given"),
-];
-const TRAIN_EVALUATED: Setting =
-    keeps("train_evaluated", Kind::Whole, "", "training samples that are measured; all if not given");
-const HALVED: Setting = changes("halved", Kind::Flag, "false", "whether digits have 14 x 14 pixels");
-const TPS_INIT: Setting = changes("tps_init", START, "reset", "where the transformers start");
-const SEQUENTIAL: [Setting; 3] = [
-    changes("rz", Kind::Number, "1", "strength of the regulariser R_z"),
-    changes("rz_inputs", INPUTS, "noised", "which inputs R_z looks at"),
-    keeps("eval_noise", Kind::Flag, "true", "whether the cell is noisy while it is measured"),
+    Images {
+        name: "mnist-sequential",
+        summary: "t = all products of a sequence of MNIST digits, a classifier and a recurrent cell",
+        view: None,
+    },
 ];
 
-impl Images {
-    /// All three.
-    pub fn all() -> [Self; 3] {
-        [Kinds::Isolated, Kinds::Colour, Kinds::Sequential].map(|kind| Self { kind, mnist: Mutex::new(None) })
+/// Loads MNIST once for all runs. Its files are checked to the last byte, so that of any folder is the same.
+fn mnist(folder: Option<&Path>) -> Result<Arc<Mnist>> {
+    static LOADED: Mutex<Option<Arc<Mnist>>> = Mutex::new(None);
+    let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(mnist) = &*loaded {
+        return Ok(Arc::clone(mnist));
     }
+    Ok(Arc::clone(loaded.insert(Arc::new(Mnist::find(folder)?))))
+}
 
-    fn options(&self, catalogue: &Catalogue, spec: &Spec) -> Result<Options> {
-        // The penalty's strength is called as an option of another unit; heads do not have that one.
-        network::options(catalogue, spec.module(), &spec.options(&[]))
-    }
+fn product(view: View, spec: &Spec) -> Result<product::Config> {
+    // A fold that is too large for the machine is none of those there are.
+    let fold = usize::try_from(spec.seed()).unwrap_or(usize::MAX);
+    Ok(product::Config::read(view, spec.module(), fold, &spec.options(&[]))?)
+}
 
-    fn product(&self, catalogue: &Catalogue, spec: &Spec, threads: usize) -> Result<product::Config> {
-        let given = spec.options(&[]);
-        let view = match self.kind {
-            Kinds::Isolated => View::Isolated { halved: given.flag(&HALVED)? },
-            _ => View::Colour {
-                start: spec.get("tps_init").and_then(Value::as_str).map_or(Ok(Start::default()), str::parse)?,
-            },
-        };
-        let fold =
-            usize::try_from(spec.seed()).map_err(|_| Error::Request(format!("there is no fold {}", spec.seed())))?;
-        let base = product::Config::published(view, spec.module(), fold);
-        let whole = |key: &str| spec.whole(key);
-        let size = |key: &str, published: usize| spec.whole(key).map_or(published, |n| n as usize);
-        Ok(product::Config {
-            options: self.options(catalogue, spec)?,
-            samples: size("samples", base.samples),
-            epochs: whole("epochs").unwrap_or(base.epochs),
-            batch: size("batch", base.batch),
-            lambda: spec.get("lambda").and_then(Value::as_f64).unwrap_or(base.lambda),
-            ramp: spec.get("ramp").map_or(Ok(base.ramp), |_| given.whole_pair(&COMMON[4]))?,
-            row_every: whole("row_every").unwrap_or(base.row_every),
-            train_evaluated: size("train_evaluated", base.train_evaluated),
-            threads,
-            ..base
-        })
-    }
+fn sequence(spec: &Spec) -> Result<sequential::Config> {
+    Ok(sequential::Config::read(spec.module(), spec.seed(), &spec.options(&[]))?)
+}
 
-    fn sequence(&self, catalogue: &Catalogue, spec: &Spec, threads: usize) -> Result<sequential::Config> {
-        let given = spec.options(&[]);
-        let base = sequential::Config::published(spec.module(), spec.seed());
-        Ok(sequential::Config {
-            options: self.options(catalogue, spec)?,
-            sequences: spec.whole("samples").map_or(base.sequences, |n| n as usize),
-            epochs: spec.whole("epochs").unwrap_or(base.epochs),
-            batch: spec.whole("batch").map_or(base.batch, |n| n as usize),
-            lambda: spec.get("lambda").and_then(Value::as_f64).unwrap_or(base.lambda),
-            ramp: spec.get("ramp").map_or(Ok(base.ramp), |_| given.whole_pair(&COMMON[4]))?,
-            rz: given.number(&SEQUENTIAL[0])?,
-            rz_inputs: if spec.text("rz_inputs") == "clean" { Inputs::Clean } else { Inputs::Noised },
-            eval_noise: given.flag(&SEQUENTIAL[2])?,
-            row_every: spec.whole("row_every").unwrap_or(base.row_every),
-            threads,
-            ..base
-        })
-    }
-
-    fn training(&self, catalogue: &Catalogue, spec: &Spec, threads: usize) -> Result<Box<dyn Training>> {
-        self.prepare(&Resources::default())?;
-        let mnist = self.mnist.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let Some(mnist) = mnist else { bail!("MNIST was not loaded") };
-        let place = || format!("{} with {} and seed {}", spec.task(), spec.module(), spec.seed());
-        Ok(match self.kind {
-            Kinds::Sequential => {
-                Box::new(sequential::Run::new(self.sequence(catalogue, spec, threads)?, mnist).at(place)?)
-            }
-            _ => Box::new(product::Run::new(self.product(catalogue, spec, threads)?, mnist).at(place)?),
-        })
-    }
+fn training(view: Option<View>, spec: &Spec, threads: usize) -> Result<Box<dyn Training>> {
+    let (mnist, place) = (mnist(None)?, || format!("{} with {} and seed {}", spec.task(), spec.module(), spec.seed()));
+    Ok(match view {
+        Some(view) => {
+            Box::new(product::Run::new(product::Config { threads, ..product(view, spec)? }, mnist).at(place)?)
+        }
+        None => Box::new(sequential::Run::new(sequential::Config { threads, ..sequence(spec)? }, mnist).at(place)?),
+    })
 }
 
 impl Task for Images {
     fn name(&self) -> &str {
-        match self.kind {
-            Kinds::Isolated => "mnist-isolated",
-            Kinds::Colour => "mnist-colour",
-            Kinds::Sequential => "mnist-sequential",
-        }
+        self.name
     }
 
     fn summary(&self) -> &str {
-        match self.kind {
-            Kinds::Isolated => "t = product of two MNIST digits side by side, one classifier and a unit",
-            Kinds::Colour => {
-                "t = product of two MNIST digits in two colour channels, spline transformers, a classifier and a unit"
-            }
-            Kinds::Sequential => "t = all products of a sequence of MNIST digits, a classifier and a recurrent cell",
-        }
+        self.summary
     }
 
     fn settings(&self) -> Vec<Setting> {
-        let own: &[Setting] = match self.kind {
-            Kinds::Isolated => &[TRAIN_EVALUATED, HALVED],
-            Kinds::Colour => &[TRAIN_EVALUATED, TPS_INIT],
-            Kinds::Sequential => &SEQUENTIAL,
-        };
-        COMMON.iter().chain(own).copied().collect()
+        self.view.map_or(&sequential::SETTINGS[..], product::settings).to_vec()
     }
 
     fn measures(&self) -> Measures {
-        if self.kind == Kinds::Sequential { Measures::Sequences } else { Measures::Products }
+        if self.view.is_none() { Measures::Sequences } else { Measures::Products }
     }
 
     fn numerics(&self) -> u64 {
@@ -191,73 +96,40 @@ impl Task for Images {
     }
 
     fn specify(&self, catalogue: &Catalogue, choices: &Choices) -> Result<Spec> {
+        let heads = if self.view.is_some() { &product::HEADS[..] } else { &sequential::CELLS };
         let (Some(head), None) = (&choices.module, &choices.layers) else {
-            bail!("{} takes a module that multiplies two numbers: {}", self.name(), HEADS.join(", "))
+            bail!("{} takes a module that multiplies two numbers: {}", self.name, heads.join(", "))
         };
-        if !HEADS.contains(&head.as_str()) {
-            return Err(nalm::Error::unknown("head", head, &HEADS).into());
+        if !heads.contains(&head.as_str()) {
+            return Err(nalm::Error::unknown("head", head, heads).into());
         }
-        ensure!(choices.schedule.is_none(), "{} has no schedules", self.name());
-        let (own, options) = (self.settings(), catalogue.module(head)?.single.options);
-        let others: Vec<Setting> = Self::all().iter().flat_map(Task::settings).collect();
-        let mut settings = Map::new();
-        for (name, given) in &choices.values {
-            match name.as_str() {
-                "steps" => bail!("{} counts in epochs; give --set epochs=N instead of steps", self.name()),
-                "stream" => bail!("{} has no reference streams and no others; leave the stream out", self.name()),
-                _ => {}
-            }
-            let Some(declared) = own.iter().chain(options).find(|setting| setting.name == name) else {
-                if others.iter().any(|setting| setting.name == name) {
-                    bail!(
-                        "{} has no setting {name}; it has: {}",
-                        self.name(),
-                        own.iter().map(|s| s.name).collect::<Vec<_>>().join(", ")
-                    );
-                }
-                if catalogue.option_names().contains(&name.as_str()) {
-                    nalm::setting::find(head, options, name)?;
-                }
-                let names: Vec<&str> = own.iter().chain(options).map(|s| s.name).collect();
-                return Err(nalm::Error::unknown("setting", name, &names).into());
-            };
-            let wrong = || Error::Request(format!("{name} is {given}; it must be {}", declared.kind.name()));
-            settings.insert(name.clone(), json(&declared.check(&setting(given).ok_or_else(wrong)?)?));
+        ensure!(choices.schedule.is_none(), "{} has no schedules", self.name);
+        for (name, instead) in [
+            ("steps", "counts in epochs; give --set epochs=N instead of steps"),
+            ("stream", "has no reference streams and no others; leave the stream out"),
+        ] {
+            ensure!(!choices.values.contains_key(name), "{} {instead}", self.name);
         }
-        let spec = value!({"task": self.name(), "head": head, "settings": settings, "seed": choices.seed, "numerics": self.numerics()});
+        let settings = choose::checked(catalogue, self, choices)?;
+        let spec = value!({"task": self.name, "head": head, "settings": settings, "seed": choices.seed, "numerics": self.numerics()});
         Ok(serde_json::from_value(spec)?)
     }
 
-    fn check(&self, catalogue: &Catalogue, spec: &Spec) -> Result<usize> {
-        match self.kind {
-            Kinds::Sequential => self.sequence(catalogue, spec, 1)?.check()?,
-            _ => self.product(catalogue, spec, 1)?.check()?,
+    fn check(&self, _catalogue: &Catalogue, spec: &Spec) -> Result<usize> {
+        match self.view {
+            Some(view) => product(view, spec)?.check()?,
+            None => sequence(spec)?.check()?,
         }
         Ok(2)
     }
 
     fn cost(&self, spec: &Spec) -> f64 {
-        let samples = |published: f64| spec.whole("samples").map_or(published, |n| n as f64);
-        let seen = |train: f64| spec.whole("train_evaluated").map_or(train, |n| train.min(2.0 * n as f64));
-        // Milliseconds that training an image takes; measuring takes a third of it.
-        let (image, trained, measured, every) = match self.kind {
-            Kinds::Isolated => {
-                let train = 180.0 * samples(1_000.0);
-                let halved = spec.get("halved") == Some(&Value::Bool(true));
-                (if halved { 0.09 } else { 0.5 }, train, seen(train) + 20.0 * samples(1_000.0), 1)
-            }
-            Kinds::Colour => {
-                let train = 2.0 * 0.85 * 67.0 * samples(1_100.0);
-                (0.4, train, seen(train) + 2.0 * 43.0 * samples(1_100.0), 1)
-            }
-            Kinds::Sequential => {
-                let train = 2.0 * samples(24_783.0).min(24_783.0);
-                (0.12, train, train + 13_531.0, 5)
-            }
+        let seconds = match self.view {
+            Some(view) => product(view, spec).map(|config| config.seconds()),
+            None => sequence(spec).map(|config| config.seconds()),
         };
-        let epochs = spec.whole("epochs").unwrap_or(1_000) as f64;
-        let rows = epochs / spec.whole("row_every").unwrap_or(every) as f64 + 1.0;
-        1e-3 * image * (epochs * trained + rows * measured / 3.0)
+        // A run that cannot be read does not start.
+        seconds.unwrap_or_default()
     }
 
     fn is_long(&self) -> bool {
@@ -265,64 +137,18 @@ impl Task for Images {
     }
 
     fn prepare(&self, resources: &Resources) -> Result<()> {
-        let mut mnist = self.mnist.lock().unwrap_or_else(PoisonError::into_inner);
-        if mnist.is_none() {
-            *mnist = Some(find(resources.mnist.as_deref())?);
-        }
-        Ok(())
+        mnist(resources.mnist.as_deref()).map(|_| ())
     }
 
-    fn start<'a>(&'a self, catalogue: &'a Catalogue, job: &[&'a Spec], threads: usize) -> Result<Box<dyn Run + 'a>> {
+    fn start<'a>(&'a self, _catalogue: &'a Catalogue, job: &[&'a Spec], threads: usize) -> Result<Box<dyn Run + 'a>> {
         let [spec] = job else { bail!("runs with images are carried out one by one") };
-        Ok(Box::new(ImageRun {
-            task: self,
-            catalogue,
-            spec,
-            threads,
-            training: self.training(catalogue, spec, threads)?,
-        }))
+        Ok(Box::new(ImageRun { view: self.view, spec, threads, training: training(self.view, spec, threads)? }))
     }
-}
-
-/// Loads MNIST from the folder that was given, from the one that NALM_MNIST names, or from data/mnist in the project around the working
-/// folder or around the binary. Whatever was loaded is shared by the three tasks.
-fn find(given: Option<&Path>) -> Result<Arc<Mnist>> {
-    static LOADED: Mutex<Option<(Option<PathBuf>, Arc<Mnist>)>> = Mutex::new(None);
-    let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((folder, mnist)) = &*loaded
-        && folder.as_deref() == given
-    {
-        return Ok(Arc::clone(mnist));
-    }
-    let mnist = Arc::new(load(given)?);
-    *loaded = Some((given.map(Path::to_path_buf), Arc::clone(&mnist)));
-    Ok(mnist)
-}
-
-fn load(given: Option<&Path>) -> Result<Mnist> {
-    let named = given.map(Path::to_path_buf).or_else(|| std::env::var_os("NALM_MNIST").map(PathBuf::from));
-    if let Some(folder) = named {
-        let place = || "the folder of --mnist or NALM_MNIST must hold the four MNIST files".to_string();
-        return Mnist::load(&folder).at(place);
-    }
-    let starts = [std::env::current_dir().ok(), std::env::current_exe().ok()];
-    for start in starts.iter().flatten() {
-        for folder in start.ancestors().map(|folder| folder.join("data/mnist")) {
-            if folder.is_dir() {
-                return Ok(Mnist::load(&folder)?);
-            }
-        }
-    }
-    bail!(
-        "MNIST is not here: no folder data/mnist in or above the working folder or the binary's; say where its four IDX files are with \
-         --mnist DIR or NALM_MNIST"
-    )
 }
 
 /// A run with images under way.
 struct ImageRun<'a> {
-    task: &'a Images,
-    catalogue: &'a Catalogue,
+    view: Option<View>,
     spec: &'a Spec,
     threads: usize,
     training: Box<dyn Training>,
@@ -359,7 +185,7 @@ impl Run for ImageRun<'_> {
         let restored = Checkpoint::load(file, &self.checkpoint_name()).and_then(|state| self.training.restore(&state));
         if restored.is_err() {
             // Whatever it took over until then is of no use.
-            self.training = self.task.training(self.catalogue, self.spec, self.threads)?;
+            self.training = training(self.view, self.spec, self.threads)?;
         }
         Ok(restored?)
     }

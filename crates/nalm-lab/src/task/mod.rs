@@ -1,6 +1,7 @@
 //! What can be run, one entry each: tasks with numbers, a table of one's own, tasks with images.
 
 mod catalogue;
+pub(crate) mod choose;
 #[cfg(feature = "images")]
 mod images;
 pub mod network;
@@ -10,7 +11,7 @@ mod table;
 
 pub use catalogue::{Alias, Catalogue, ModuleEntry};
 #[cfg(feature = "images")]
-pub use images::Images;
+pub use images::{IMAGES, Images};
 pub use numbers::{Built, Numbers, Problem, build, numbers_row};
 pub use ranges::{Ranges, published_test_range};
 pub use table::TableProblem;

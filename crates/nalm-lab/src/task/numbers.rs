@@ -2,10 +2,10 @@
 
 use super::catalogue::{Catalogue, alias};
 use super::network::{self, Layer};
-use super::{Advance, Choices, Finished, Run, Task, Tensors, Watch};
+use super::{Advance, Choices, Finished, Run, Task, Tensors, Watch, choose};
 use crate::error::{Context, Error, Result, bail};
 use crate::run::curve::{Curve, Recorder};
-use crate::run::spec::{hex, json, setting};
+use crate::run::spec::hex;
 use crate::run::{Row, Spec, Status, schedule};
 use nalm::second_order::follow;
 use nalm::setting::Kind;
@@ -146,24 +146,6 @@ impl Numbers {
         config.check(&network, &*task)?;
         Ok(Built { network, task, config, schedule })
     }
-
-    /// The module's options and the task's settings, of which one is called `name`.
-    fn declared(&self, catalogue: &Catalogue, module: Option<&str>, name: &str) -> Result<Setting> {
-        let options =
-            module.map_or(Ok(&[][..]), |module| catalogue.module(module).map(|entry| entry.single.options))?;
-        let settings = self.settings();
-        if let Some(found) = settings.iter().chain(options).find(|setting| setting.name == name) {
-            return Ok(*found);
-        }
-        // An option of another module is refused by this one; a name that nobody knows was mistyped.
-        if let Some(module) = module
-            && catalogue.option_names().contains(&name)
-        {
-            nalm::setting::find(catalogue.module(module)?.single.name, options, name)?;
-        }
-        let names: Vec<&str> = settings.iter().map(|s| s.name).chain(catalogue.option_names()).collect();
-        Err(nalm::Error::unknown("option", name, &names).into())
-    }
 }
 
 impl Task for Numbers {
@@ -196,15 +178,12 @@ impl Task for Numbers {
         let mut top = Map::new();
         let (mut options, mut problem, mut schedule) = (Map::new(), Map::new(), choices.schedule.clone());
         let own: Vec<&str> = self.problem.settings().iter().map(|setting| setting.name).collect();
-        for (name, value) in &choices.values {
-            let declared = self.declared(catalogue, module, name)?;
-            let wrong = || Error::Request(format!("{name} is {value}; it must be {}", declared.kind.name()));
-            let value = json(&declared.check(&setting(value).ok_or_else(wrong)?)?);
+        for (name, value) in choose::checked(catalogue, self, choices)? {
             match name.as_str() {
                 "fit_samples" => fit_samples(&mut schedule, value.as_u64().unwrap_or_default() as usize)?,
                 "curve" if value == Value::Bool(false) => {}
                 // Recorded rows have these two among the module's options.
-                "augment" | "normalise" => _ = options.insert(name.clone(), value),
+                "augment" | "normalise" => _ = options.insert(name, value),
                 name if TOP.contains(&name) || self.problem.named().contains(&name) => {
                     _ = top.insert(name.into(), value)
                 }

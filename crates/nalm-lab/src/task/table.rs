@@ -14,15 +14,15 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// Tables by the hash of their file and the columns that were read.
+type Tables = BTreeMap<(String, Vec<String>), Arc<Table>>;
+
 /// Files by their SHA-256, and the columns of them that were read. A specification names the hash; whoever made it gave the file.
 #[derive(Debug, Default)]
 pub struct TableProblem {
     files: Mutex<BTreeMap<String, PathBuf>>,
-    tables: Mutex<BTreeMap<Columns, Arc<Table>>>,
+    tables: Mutex<Tables>,
 }
-
-/// The hash of a file, and some of its columns.
-type Columns = (String, Vec<String>);
 
 const TEXT: Kind = Kind::Text { what: "text", normal: |text| Ok(text.into()) };
 const COLUMN: Kind = Kind::Text { what: "the name of a column", normal: |text| Ok(text.into()) };

@@ -39,7 +39,7 @@ impl FromStr for Start {
         match text {
             "reset" => Ok(Start::Reset),
             "identity" => Ok(Start::Identity),
-            _ => Err(Error::unknown("start of the transformers", text, &["reset", "identity"])),
+            _ => Err(Error::unknown("tps_init", text, &["reset", "identity"])),
         }
     }
 }
