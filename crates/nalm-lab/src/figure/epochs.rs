@@ -57,6 +57,9 @@ fn digits(results: &Results<'_>, models: &[Model<'_>]) -> Option<Figure> {
     Some(finish(svg, models, panels.count(), data))
 }
 
+/// A title, and what is drawn of a measurement.
+type Panel = (&'static str, fn(&Measurement) -> Option<f64>);
+
 fn errors(models: &[Model<'_>]) -> Option<Figure> {
     let runs = || models.iter().flat_map(|m| m.sequences().into_iter().map(move |(seed, rows)| (m, seed, rows)));
     let last = runs().filter_map(|(.., rows)| Some(rows.last()?.step)).max()?.max(1);
@@ -68,7 +71,7 @@ fn errors(models: &[Model<'_>]) -> Option<Figure> {
             data.push(record(&[&model.label, &seed, &row.step, &valid, &test, &row.sparsity]));
         }
     }
-    let panels: [(&str, fn(&Measurement) -> Option<f64>); 2] =
+    let panels: [Panel; 2] =
         [("validation error, two digits", |row| row.valid.error), ("test error, ten digits", |row| row.test[9].error)];
     for (k, (title, value)) in panels.into_iter().enumerate() {
         let (x, y) = GRID.axes(k, (0.0, last as f64), (0.0, 1.0));

@@ -12,6 +12,8 @@ const PANEL: f64 = 250.0;
 const W1: (f64, f64) = (-1.0, 1.0);
 const W2: (f64, f64) = (-1.0, 1.1);
 
+type Loss = fn(f64, f64) -> f64;
+
 pub(super) fn draw() -> Figure {
     let caption = "Loss of one sample, -2 times -1.8 (blue: the product, red: another zero, black: where clamped weights stop); mean \
                    losses over U[-2,-1) with their minima in the box of the weights";
@@ -19,7 +21,7 @@ pub(super) fn draw() -> Figure {
     let mut svg = Svg::new(caption, 34.0 + 2.0 * boxes.step.0);
     let mut data = vec![record(&[&"panel", &"w1", &"w2", &"loss"])];
     three_dimensional(&mut svg, &mut data);
-    let losses: [(&str, fn(f64, f64) -> f64); 2] = [("NMU, mean", nmu), ("sNMU U[1,5], mean", snmu)];
+    let losses: [(&str, Loss); 2] = [("NMU, mean", nmu), ("sNMU U[1,5], mean", snmu)];
     for (k, (title, loss)) in losses.into_iter().enumerate() {
         let (x, y) = boxes.axes(k, (0.0, 1.0), (0.0, 1.0));
         box_panel(&mut svg, &mut data, title, loss, &x, &y);
@@ -107,7 +109,7 @@ fn three_dimensional(svg: &mut Svg, data: &mut Vec<Vec<String>>) {
     }
 }
 
-fn box_panel(svg: &mut Svg, data: &mut Vec<Vec<String>>, title: &str, loss: fn(f64, f64) -> f64, x: &Axis, y: &Axis) {
+fn box_panel(svg: &mut Svg, data: &mut Vec<Vec<String>>, title: &str, loss: Loss, x: &Axis, y: &Axis) {
     let grid = Heights::new(101, 101, (0.0, 1.0), (0.0, 1.0), loss);
     let (low, high) = grid.range();
     for k in 0..20 {

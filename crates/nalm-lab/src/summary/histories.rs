@@ -16,6 +16,9 @@ pub struct Model<'a> {
     histories: Vec<(u64, History)>,
 }
 
+/// A seed, and the weights of its run with the epochs at which they were measured.
+pub type Way<'a> = (u64, Vec<(u64, &'a [f32])>);
+
 /// The models of an experiment that have rows.
 pub fn models<'a>(results: &Results<'a>) -> Vec<Model<'a>> {
     let experiment = results.experiment;
@@ -74,8 +77,8 @@ impl<'a> Model<'a> {
         self.rows.iter().all(|row| row.spec.module() == "mul")
     }
 
-    /// The head's weights in every measurement, with its epoch, and the seed of each run.
-    pub fn weights(&self) -> Vec<(u64, Vec<(u64, &[f32])>)> {
+    /// The ways of the head's weights in each run.
+    pub fn weights(&self) -> Vec<Way<'_>> {
         let ways = self.histories.iter().map(|(seed, history)| match history {
             History::Product(all) => (*seed, all.iter().map(|at| (at.epoch, at.weights.as_slice())).collect()),
             History::Sequence(all) => (*seed, all.iter().map(|at| (at.epoch, at.weights.as_slice())).collect()),
