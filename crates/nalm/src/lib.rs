@@ -29,6 +29,7 @@
 //! * [`train()`]: the loop, with an [`Observer`] for curves, progress and cancelling; [`Outcome`] says what came of it.
 //! * `second_order`, with the cargo feature `second-order`: Levenberg-Marquardt for any stack, rounding to arithmetic, and schedules that
 //!   alternate it with Adam; it solves what first-order training does not.
+//! * [`formula`]: a trained network read as arithmetic.
 //! * [`rng`]: two families of random streams, fast ones and those of the published experiments to the bit.
 //!
 //! # Promises
@@ -43,6 +44,7 @@ mod compiled;
 mod config;
 pub mod denoiser;
 mod error;
+pub mod formula;
 pub mod gradcheck;
 pub mod lane;
 pub mod laws;

@@ -3,9 +3,8 @@
 use crate::arguments::Train;
 use anyhow::{Context, Result};
 use nalm::second_order::follow;
-use nalm::{LoggedErrors, Observer, Outcome, Status, train};
+use nalm::{LoggedErrors, Observer, Outcome, Status, formula, train};
 use nalm_lab::run::{Spec, schedule};
-use nalm_lab::summary::formula;
 use nalm_lab::task::{Built, Choices, numbers_row};
 use nalm_lab::{Error, Registry};
 use serde_json::Value;

@@ -1,9 +1,11 @@
 //! Training schedules as experiment files write them, and as rows keep them.
 
-use super::spec::hex;
-use crate::error::{Context, Result, bail};
-use nalm::second_order::{Adam, Lm, Phase, Settings, TrainingSchedule};
-use serde::{Deserialize, Serialize};
+use super::spec::{hex, json, setting};
+use crate::error::{Context, Error, Result};
+use nalm::Options;
+use nalm::second_order::{Phase, TrainingSchedule, schedule};
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 /// Phases and when to start over. What is absent is as in the schedule `second-order`.
@@ -20,54 +22,24 @@ pub struct Written {
     pub phase: Vec<WrittenPhase>,
 }
 
-/// A phase: the fields that its optimiser has.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
-#[serde(deny_unknown_fields)]
+/// A phase: the settings that its optimiser declares.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
 pub struct WrittenPhase {
     /// adam or lm.
     pub optimiser: String,
-    /// Updates.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub steps: Option<u64>,
-    /// Samples in a batch.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub batch: Option<usize>,
-    /// The learning rate.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub learning_rate: Option<f64>,
-    /// mse, pearson or mape.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub loss: Option<String>,
-    /// Whether noisy modules are.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub noise: Option<bool>,
-    /// First and last step of the penalty's ramp; no penalty if absent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ramp: Option<[u64; 2]>,
-    /// Whether weights are moved into their boxes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub clamp: Option<bool>,
-    /// Iterations of the fit at most.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub iterations: Option<u64>,
-    /// Samples of the fit at least.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub samples: Option<usize>,
-    /// Samples for each parameter at least.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub per_parameter: Option<f64>,
-    /// How strongly weights are pulled to whole numbers.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub pull: Option<f64>,
-    /// The damping that the fit starts with.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub damping: Option<f64>,
-    /// Whether weights are rounded at the end.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub discretise: Option<bool>,
-    /// f64, or f32 for the network's own.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub precision: Option<String>,
+    /// What is chosen of it.
+    #[serde(flatten)]
+    pub settings: Map<String, Value>,
+}
+
+impl Serialize for WrittenPhase {
+    /// In the order of the declarations, because [`Written::name`] depends on it.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let optimiser = Value::from(self.optimiser.as_str());
+        let declared = schedule::settings(&self.optimiser).unwrap_or_default();
+        let chosen = declared.iter().filter_map(|setting| Some((setting.name, self.settings.get(setting.name)?)));
+        serializer.collect_map(std::iter::once(("optimiser", &optimiser)).chain(chosen))
+    }
 }
 
 impl Written {
@@ -78,40 +50,17 @@ impl Written {
 
     /// A schedule with every number in its place, so that equal ones read alike.
     pub fn of(schedule: &TrainingSchedule) -> Self {
-        let phase = schedule.phases.iter().map(|phase| match *phase {
-            Phase::Adam(Adam { steps, batch, learning_rate, loss, noise, ramp, clamp }) => WrittenPhase {
-                optimiser: "adam".into(),
-                steps: Some(steps),
-                batch: Some(batch),
-                learning_rate: Some(learning_rate),
-                loss: Some(loss.to_string()),
-                noise: Some(noise),
-                ramp: ramp.map(|(start, end)| [start, end]),
-                clamp: Some(clamp),
-                ..WrittenPhase::default()
-            },
-            Phase::Lm(Lm { iterations, samples, per_parameter, settings, discretise, double }) => {
-                let Settings { pull, clamp, damping } = settings;
-                WrittenPhase {
-                    optimiser: "lm".into(),
-                    iterations: Some(iterations),
-                    samples: Some(samples),
-                    per_parameter: Some(per_parameter),
-                    pull: Some(pull),
-                    clamp: Some(clamp),
-                    damping: Some(damping),
-                    discretise: Some(discretise),
-                    precision: Some(if double { "f64" } else { "f32" }.into()),
-                    ..WrittenPhase::default()
-                }
-            }
+        let phase = schedule.phases.iter().map(|phase| {
+            let (optimiser, options) = phase.write();
+            let settings = options.iter().map(|(name, value)| (name.into(), json(value))).collect();
+            WrittenPhase { optimiser: optimiser.into(), settings }
         });
         Self { attempts: Some(schedule.attempts), goal: Some(schedule.goal), phase: phase.collect() }
     }
 
     /// Its name, or a short one by which it can be told from others.
     pub fn name(&self) -> String {
-        let named = nalm::second_order::schedule::list().into_iter().find(|spec| Self::of(&spec.schedule) == *self);
+        let named = schedule::list().into_iter().find(|spec| Self::of(&spec.schedule) == *self);
         let text = || serde_json::to_string(self).expect("a schedule is plain data");
         named.map_or_else(|| format!("own-{}", hex(&Sha256::digest(text())[..4])), |spec| spec.name.into())
     }
@@ -120,12 +69,7 @@ impl Written {
     pub fn read(&self) -> Result<TrainingSchedule> {
         let usual = TrainingSchedule::default();
         let phases = self.phase.iter().enumerate();
-        let checked = |phase: &WrittenPhase| -> Result<Phase> {
-            let read = phase.read()?;
-            read.check()?;
-            Ok(read)
-        };
-        let phases = phases.map(|(k, phase)| checked(phase).at(|| format!("phase {}", k + 1)));
+        let phases = phases.map(|(k, phase)| phase.read().at(|| format!("phase {}", k + 1)));
         let schedule = TrainingSchedule {
             attempts: self.attempts.unwrap_or(usual.attempts),
             goal: self.goal.unwrap_or(usual.goal),
@@ -137,73 +81,18 @@ impl Written {
 }
 
 impl WrittenPhase {
+    /// A setting that is a whole number.
+    pub fn whole(&self, name: &str) -> Option<u64> {
+        self.settings.get(name).and_then(Value::as_u64)
+    }
+
     fn read(&self) -> Result<Phase> {
-        let (adam, lm) = (Adam::default(), Lm::default());
-        let only = |of: &str, fields: &[(&str, bool)]| match fields.iter().find(|(_, given)| *given) {
-            Some((field, _)) => bail!("{field} is a setting of {of}, not of {}", self.optimiser),
-            None => Ok(()),
-        };
-        match self.optimiser.as_str() {
-            "adam" => {
-                only(
-                    "lm",
-                    &[
-                        ("iterations", self.iterations.is_some()),
-                        ("samples", self.samples.is_some()),
-                        ("per_parameter", self.per_parameter.is_some()),
-                        ("pull", self.pull.is_some()),
-                        ("damping", self.damping.is_some()),
-                        ("discretise", self.discretise.is_some()),
-                        ("precision", self.precision.is_some()),
-                    ],
-                )?;
-                Ok(Phase::Adam(Adam {
-                    steps: self.steps.unwrap_or(adam.steps),
-                    batch: self.batch.unwrap_or(adam.batch),
-                    learning_rate: self.learning_rate.unwrap_or(adam.learning_rate),
-                    loss: self.loss.as_deref().map_or(Ok(adam.loss), str::parse)?,
-                    noise: self.noise.unwrap_or(adam.noise),
-                    ramp: self.ramp.map(|[start, end]| (start, end)),
-                    clamp: self.clamp.unwrap_or(adam.clamp),
-                }))
-            }
-            "lm" => {
-                only(
-                    "adam",
-                    &[
-                        ("steps", self.steps.is_some()),
-                        ("batch", self.batch.is_some()),
-                        ("learning_rate", self.learning_rate.is_some()),
-                        ("ramp", self.ramp.is_some()),
-                    ],
-                )?;
-                if self.noise == Some(true) {
-                    bail!("lm fits fixed samples, which noise would move; leave noise out");
-                }
-                if self.loss.as_deref().is_some_and(|loss| loss != "mse") {
-                    bail!("lm minimises squares; leave the loss out or write mse");
-                }
-                let double = match self.precision.as_deref() {
-                    None => lm.double,
-                    Some("f64") => true,
-                    Some("f32") => false,
-                    Some(other) => return Err(nalm::Error::unknown("precision", other, &["f32", "f64"]).into()),
-                };
-                Ok(Phase::Lm(Lm {
-                    iterations: self.iterations.unwrap_or(lm.iterations),
-                    samples: self.samples.unwrap_or(lm.samples),
-                    per_parameter: self.per_parameter.unwrap_or(lm.per_parameter),
-                    settings: Settings {
-                        pull: self.pull.unwrap_or(lm.settings.pull),
-                        clamp: self.clamp.unwrap_or(lm.settings.clamp),
-                        damping: self.damping.unwrap_or(lm.settings.damping),
-                    },
-                    discretise: self.discretise.unwrap_or(lm.discretise),
-                    double,
-                }))
-            }
-            other => Err(nalm::Error::unknown("optimiser", other, &["adam", "lm"]).into()),
+        let mut options = Options::new();
+        for (name, value) in &self.settings {
+            let wrong = || Error::Request(format!("{name} is {value}, which no setting can be"));
+            options.set(name, setting(value).ok_or_else(wrong)?);
         }
+        Ok(Phase::read(&self.optimiser, &options)?)
     }
 }
 
@@ -219,6 +108,15 @@ mod tests {
             let text = toml::to_string(&written).unwrap();
             assert_eq!(toml::from_str::<Written>(&text).unwrap(), written, "{}", spec.name);
         }
+    }
+
+    /// Exported tables have these names.
+    #[test]
+    fn schedules_of_ones_own_keep_their_names() {
+        let text = "attempts = 1\nphase = [{ optimiser = \"adam\", noise = false }, { optimiser = \"lm\" }]";
+        let read = toml::from_str::<Written>(text).unwrap().read().unwrap();
+        let of_row = serde_json::from_value::<Written>(serde_json::to_value(Written::of(&read)).unwrap()).unwrap();
+        assert_eq!((Written::of(&read).name(), of_row.name()), ("own-7075507b".into(), "own-7075507b".into()));
     }
 
     #[test]
@@ -237,6 +135,9 @@ mod tests {
             ("phase = [{ optimiser = \"adam\", learning_rate = -3.0 }]", "phase 1: learning rate is -3"),
             ("phase = [{ optimiser = \"adam\", batch = 999999999 }]", "batch of a phase"),
             ("phase = [{ optimiser = \"lm\", samples = 9000000000 }]", "below 2^24"),
+            ("phase = [{ optimiser = \"adam\", stpes = 3 }]", "phase 1: unknown setting 'stpes'; did you mean 'steps'"),
+            ("phase = [{ optimiser = \"adam\", steps = -3 }]", "steps is -3; it must be a whole number"),
+            ("phase = [{ optimiser = \"adam\", steps = {} }]", "steps is {}, which no setting can be"),
             ("phase = [{ optimiser = \"adam\", loss = \"pearsn\" }]", "did you mean 'pearson'"),
             ("attempts = 0\nphase = [{ optimiser = \"adam\" }]", "number of attempts is 0"),
             ("goal = -1.0\nphase = [{ optimiser = \"adam\" }]", "goal of a schedule is -1"),

@@ -6,7 +6,6 @@ pub mod paired;
 mod root;
 pub mod special;
 pub mod student;
-pub mod symmetric;
 pub mod wilson;
 
 use serde::Serialize;

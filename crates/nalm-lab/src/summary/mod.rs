@@ -1,6 +1,5 @@
 //! Many rows into a few numbers with intervals, and published statements beside them.
 
-pub mod formula;
 #[cfg(feature = "images")]
 pub mod histories;
 pub mod landscape;

@@ -1,9 +1,8 @@
 //! Eigenvalues of the Gauss-Newton matrix of the arithmetic task at its solution: how much the data say about each direction in which
 //! the weights could move.
 
-use crate::stats::symmetric;
 use nalm::batch::{Batch, BatchLayout};
-use nalm::second_order::Jacobian;
+use nalm::second_order::gauss_newton;
 use nalm::{Arithmetic, Distribution, Error, Nau, Network, Nmu, Operation, Stream, Task};
 
 /// Samples behind the matrix: as many as the recipe fits.
@@ -24,35 +23,21 @@ pub fn spectrum(train: &str, test: &str) -> Result<Vec<Direction>, Error> {
     let (train, test) = (train.parse::<Distribution>()?, test.parse::<Distribution>()?);
     let task = Arithmetic::new(Operation::Mul, INPUTS, 0.25, 0.5, train, test)?;
     let mut samples = Task::<f64>::open(&task, Stream::Fast, 0)?;
-    let at = BatchLayout::new(SAMPLES)?;
-    let mut batch = Batch::zeros(INPUTS, 1, at);
+    let mut batch = Batch::zeros(INPUTS, 1, BatchLayout::new(SAMPLES)?);
     samples.train(&mut batch);
     let mut params = vec![0.0; network.param_len()];
     for (k, subset) in samples.subsets().into_iter().flatten().enumerate() {
         params[k * INPUTS..][subset].fill(1.0);
     }
     params[2 * INPUTS..].fill(1.0);
-
-    let n = params.len();
-    let mut matrix = vec![0.0; n * n];
-    let mut jacobian = Jacobian::new(&network, at)?;
-    jacobian.each_row(&network, &params, &batch, |_, gradient| {
-        for (row, &a) in matrix.chunks_exact_mut(n).zip(gradient) {
-            row.iter_mut().zip(gradient).for_each(|(cell, &b)| *cell += a * b);
-        }
-    })?;
-    let mut all: Vec<Direction> = symmetric::eigen(matrix, n)
-        .into_iter()
-        .map(|(value, vector)| {
-            let (first, rest) = vector.split_at(INPUTS);
-            let exchange = first.iter().zip(rest).map(|(a, b)| 0.5 * (a - b) * (a - b)).sum();
-            Direction { value, exchange }
-        })
-        .collect();
-    all.sort_by(|a, b| b.value.total_cmp(&a.value));
-    let largest = all[0].value;
-    all.iter_mut().for_each(|direction| direction.value /= largest);
-    Ok(all)
+    let all = gauss_newton(&network, &params, &batch)?;
+    let largest = all[0].0;
+    let direction = |(value, vector): (f64, Vec<f64>)| {
+        let (first, rest) = vector.split_at(INPUTS);
+        let exchange = first.iter().zip(rest).map(|(a, b)| 0.5 * (a - b) * (a - b)).sum();
+        Direction { value: value / largest, exchange }
+    };
+    Ok(all.into_iter().map(direction).collect())
 }
 
 #[cfg(test)]

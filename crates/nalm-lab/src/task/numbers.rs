@@ -242,9 +242,10 @@ impl Task for Numbers {
         let sums = self.problem.front(spec).ok().and_then(|front| Some(front.first()?.outputs)).unwrap_or(2);
         written.phase.iter().fold(0.0, |sum, phase| {
             let size = inputs * sums as f64 / 200.0;
-            let fit = 2e-6 * phase.samples.unwrap_or(0) as f64 * size * (0.5 + 0.5 * size);
+            let of = |name| phase.whole(name).unwrap_or(0);
+            let fit = 2e-6 * of("samples") as f64 * size * (0.5 + 0.5 * size);
             // Most fits end early.
-            sum + first_order(phase.steps.unwrap_or(0)) + 0.2 * phase.iterations.unwrap_or(0) as f64 * fit
+            sum + first_order(of("steps")) + 0.2 * of("iterations") as f64 * fit
         })
     }
 
@@ -263,7 +264,7 @@ impl Task for Numbers {
 fn fit_samples(schedule: &mut Option<schedule::Written>, samples: usize) -> Result<()> {
     let Some(schedule) = schedule else { bail!("fit_samples is for a model with a schedule") };
     for phase in schedule.phase.iter_mut().filter(|phase| phase.optimiser == "lm") {
-        (phase.samples, phase.per_parameter) = (Some(samples), Some(0.0));
+        phase.settings.extend([("samples".into(), samples.into()), ("per_parameter".into(), 0.0.into())]);
     }
     Ok(())
 }

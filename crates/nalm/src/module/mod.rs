@@ -11,7 +11,7 @@ mod inalu;
 mod linear;
 mod mlp;
 mod mul;
-mod nac;
+pub(crate) mod nac;
 mod nac_add;
 mod nac_mul;
 mod nalu;

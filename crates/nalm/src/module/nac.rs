@@ -55,7 +55,7 @@ impl<'a, R: Real> Weights<'a, R> {
 }
 
 /// The effective weights outside the training loop.
-pub(super) fn effective<R: Real>(p: &[R], n: usize, scale: R) -> impl Iterator<Item = R> {
+pub(crate) fn effective<R: Real>(p: &[R], n: usize, scale: R) -> impl Iterator<Item = R> {
     (0..n).map(move |k| (scale * p[k]).tanh() * (scale * p[n + k]).sigmoid())
 }
 

@@ -18,13 +18,16 @@
 
 mod dense;
 mod discretise;
+mod eigen;
 pub(crate) mod follow;
 mod jacobian;
 mod levenberg_marquardt;
 pub mod schedule;
+mod spectrum;
 
 pub use discretise::discretise;
 pub use follow::{Followed, follow};
 pub use jacobian::Jacobian;
 pub use levenberg_marquardt::{LevenbergMarquardt, Settings, Step};
 pub use schedule::{Adam, Lm, Phase, TrainingSchedule};
+pub use spectrum::gauss_newton;

@@ -4,7 +4,10 @@ use super::levenberg_marquardt::Settings;
 use crate::loss::{Loss, LossPlan};
 use crate::optim::Optimiser;
 use crate::penalty::Penalty;
-use crate::{Config, Error};
+use crate::setting::{Kind, Options, Setting, Value};
+use crate::{Config, Error, Real};
+use std::fmt::{self, Display};
+use std::str::FromStr;
 
 /// Phases that follow one another, and when to start over.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,6 +81,62 @@ impl Default for Lm {
             discretise: true,
             double: true,
         }
+    }
+}
+
+const fn setting(name: &'static str, kind: Kind, default: &'static str, meaning: &'static str) -> Setting {
+    Setting { name, kind, default, meaning, numerics: true }
+}
+
+/// What may be chosen of a phase of [`Adam`]. The order is that of written schedules.
+pub const ADAM: [Setting; 7] = [
+    setting("steps", Kind::Whole, "20000", "updates"),
+    setting("batch", Kind::Whole, "128", "samples in a batch"),
+    setting("learning_rate", Kind::Number, "0.001", "the learning rate"),
+    setting("loss", Kind::text::<Loss>("mse, pearson or mape"), "mse", "what is minimised"),
+    setting("noise", Kind::Flag, "true", "whether noisy modules are"),
+    setting("ramp", Kind::WholePair, "", "first and last step of the penalty's ramp; no penalty if not given"),
+    setting("clamp", Kind::Flag, "true", "whether weights are moved into their boxes"),
+];
+
+/// What may be chosen of a phase of [`Lm`]. The order is that of written schedules.
+pub const LM: [Setting; 8] = [
+    setting("clamp", Kind::Flag, "false", "whether weights are moved into their boxes"),
+    setting("iterations", Kind::Whole, "600", "iterations of the fit at most"),
+    setting("samples", Kind::Whole, "1024", "samples of the fit at least"),
+    setting("per_parameter", Kind::Number, "5", "samples for each parameter at least"),
+    setting("pull", Kind::Number, "0.1", "how strongly weights are pulled to whole numbers"),
+    setting("damping", Kind::Number, "0.001", "the damping that the fit starts with"),
+    setting("discretise", Kind::Flag, "true", "whether weights are rounded at the end"),
+    setting("precision", Kind::text::<Precision>("f64 or f32"), "f64", "f64, or f32 for the network's own"),
+];
+
+/// The optimisers that phases name, and what may be chosen of each.
+pub const OPTIMISERS: [(&str, &[Setting]); 2] = [("adam", &ADAM), ("lm", &LM)];
+
+/// What may be chosen of a phase with this optimiser.
+pub fn settings(optimiser: &str) -> Result<&'static [Setting], Error> {
+    let found = OPTIMISERS.iter().find(|(name, _)| *name == optimiser);
+    let unknown = || Error::unknown("optimiser", optimiser, &OPTIMISERS.map(|(name, _)| name));
+    found.map(|(_, settings)| *settings).ok_or_else(unknown)
+}
+
+/// [`Lm::double`] as it is written.
+struct Precision {
+    double: bool,
+}
+
+impl Display for Precision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.double { f64::NAME } else { f32::NAME })
+    }
+}
+
+impl FromStr for Precision {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let found = [false, true].into_iter().map(|double| Self { double }).find(|one| one.to_string() == text);
+        found.ok_or_else(|| Error::unknown("precision", text, &[f32::NAME, f64::NAME]))
     }
 }
 
@@ -165,6 +224,73 @@ fn in_memory(rows: usize) -> bool {
 }
 
 impl Phase {
+    /// A phase of an optimiser with these settings, checked; what is absent has its default.
+    pub fn read(optimiser: &str, options: &Options) -> Result<Self, Error> {
+        let own = settings(optimiser)?;
+        for (name, value) in options.iter().filter(|(name, _)| own.iter().all(|setting| setting.name != *name)) {
+            foreign(optimiser, own, name, value)?;
+        }
+        let phase = if optimiser == "adam" {
+            let [steps, batch, learning_rate, loss, noise, ramp, clamp] = &ADAM;
+            Phase::Adam(Adam {
+                steps: options.whole(steps)? as u64,
+                batch: options.whole(batch)?,
+                learning_rate: options.number(learning_rate)?,
+                loss: options.read(loss)?,
+                noise: options.flag(noise)?,
+                ramp: options.get(ramp.name).map(|_| options.whole_pair(ramp)).transpose()?,
+                clamp: options.flag(clamp)?,
+            })
+        } else {
+            let [clamp, iterations, samples, per_parameter, pull, damping, discretise, precision] = &LM;
+            Phase::Lm(Lm {
+                iterations: options.whole(iterations)? as u64,
+                samples: options.whole(samples)?,
+                per_parameter: options.number(per_parameter)?,
+                settings: Settings {
+                    pull: options.number(pull)?,
+                    clamp: options.flag(clamp)?,
+                    damping: options.number(damping)?,
+                },
+                discretise: options.flag(discretise)?,
+                double: options.read::<Precision>(precision)?.double,
+            })
+        };
+        phase.check()?;
+        Ok(phase)
+    }
+
+    /// Its optimiser and settings with every number in its place, so that equal phases read alike.
+    pub fn write(&self) -> (&'static str, Options) {
+        match *self {
+            Phase::Adam(Adam { steps, batch, learning_rate, loss, noise, ramp, clamp }) => {
+                let mut options = Options::new()
+                    .with("steps", steps)
+                    .with("batch", batch)
+                    .with("learning_rate", learning_rate)
+                    .with("loss", loss.to_string())
+                    .with("noise", noise)
+                    .with("clamp", clamp);
+                if let Some((start, end)) = ramp {
+                    options.set("ramp", Value::Wholes(vec![start, end]));
+                }
+                ("adam", options)
+            }
+            Phase::Lm(Lm { iterations, samples, per_parameter, settings, discretise, double }) => {
+                let options = Options::new()
+                    .with("iterations", iterations)
+                    .with("samples", samples)
+                    .with("per_parameter", per_parameter)
+                    .with("pull", settings.pull)
+                    .with("clamp", settings.clamp)
+                    .with("damping", settings.damping)
+                    .with("discretise", discretise)
+                    .with("precision", Precision { double }.to_string());
+                ("lm", options)
+            }
+        }
+    }
+
     /// Checks that the numbers make sense.
     pub fn check(&self) -> Result<(), Error> {
         match self {
@@ -186,6 +312,24 @@ impl Phase {
             }
         }
     }
+}
+
+/// What is to be said of a setting that an optimiser does not have.
+fn foreign(optimiser: &str, own: &[Setting], name: &str, value: &Value) -> Result<(), Error> {
+    let has = |settings: &[Setting]| settings.iter().any(|setting| setting.name == name);
+    let Some((other, _)) = OPTIMISERS.iter().find(|(_, settings)| has(settings)) else {
+        let names: Vec<&str> = own.iter().map(|setting| setting.name).collect();
+        return Err(Error::unknown("setting", name, &names));
+    };
+    let instead = match (name, value) {
+        // These hold for every fit, so a phase of lm may say them.
+        ("noise", Value::Flag(false)) => return Ok(()),
+        ("loss", Value::Text(loss)) if loss == "mse" => return Ok(()),
+        ("noise", _) => "lm fits fixed samples, which noise would move: leave noise out".into(),
+        ("loss", _) => "lm minimises squares: leave the loss out or write mse".into(),
+        _ => format!("{name} is a setting of {other}"),
+    };
+    Err(Error::Unsupported { what: format!("{name} = {value}"), when: format!("in a phase of {optimiser}"), instead })
 }
 
 impl Lm {
@@ -215,5 +359,70 @@ impl Adam {
             None => config.penalties.fill(Penalty::NONE),
         }
         config
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Defaults of the declarations are those of the types.
+    #[test]
+    fn phases_with_nothing_said_are_the_defaults() {
+        assert_eq!(Phase::read("adam", &Options::new()).unwrap(), Phase::Adam(Adam::default()));
+        assert_eq!(Phase::read("lm", &Options::new()).unwrap(), Phase::Lm(Lm::default()));
+    }
+
+    /// Every field differs from its default, so none can be forgotten on the way.
+    #[test]
+    fn written_phases_read_as_themselves() {
+        let adam = Adam {
+            steps: 7,
+            batch: 3,
+            learning_rate: 0.5,
+            loss: Loss::Mape,
+            noise: false,
+            ramp: Some((1, 2)),
+            clamp: false,
+        };
+        let lm = Lm {
+            iterations: 5,
+            samples: 9,
+            per_parameter: 0.0,
+            settings: Settings { pull: 0.0, clamp: true, damping: 1.0 },
+            discretise: false,
+            double: false,
+        };
+        for phase in [Phase::Adam(adam), Phase::Lm(lm), Phase::Adam(Adam::default()), Phase::Lm(Lm::default())] {
+            let (optimiser, options) = phase.write();
+            assert_eq!(Phase::read(optimiser, &options).unwrap(), phase);
+            // In the form that records keep.
+            assert_eq!(options.check(optimiser, settings(optimiser).unwrap()).unwrap(), options);
+        }
+    }
+
+    #[test]
+    fn fits_may_say_what_holds_for_all_of_them() {
+        let said = Options::new().with("noise", false).with("loss", "mse");
+        assert_eq!(Phase::read("lm", &said).unwrap(), Phase::Lm(Lm::default()));
+    }
+
+    #[test]
+    fn settings_that_a_phase_does_not_have_are_refused() {
+        let text = |optimiser: &str, name: &str, value: Value| {
+            Phase::read(optimiser, &Options::new().with(name, value)).unwrap_err().to_string()
+        };
+        let want = "pull = 0.1 is not available in a phase of adam; pull is a setting of lm";
+        assert_eq!(text("adam", "pull", Value::Number(0.1)), want);
+        let want =
+            "loss = mape is not available in a phase of lm; lm minimises squares: leave the loss out or write mse";
+        assert_eq!(text("lm", "loss", Value::Text("mape".into())), want);
+        let typo = text("adam", "stpes", Value::Whole(3));
+        assert!(typo.starts_with("unknown setting 'stpes'; did you mean 'steps'? (valid: steps, batch,"), "{typo}");
+        assert_eq!(text("lm", "iterations", Value::Flag(true)), "iterations is true; it must be a whole number");
+        assert_eq!(
+            text("adma", "steps", Value::Whole(3)),
+            "unknown optimiser 'adma'; did you mean 'adam'? (valid: adam, lm)"
+        );
     }
 }

@@ -1,17 +1,21 @@
 //! A trained network read as arithmetic.
 
-use nalm::{Dispatch, Network};
+use crate::module::nac;
+use crate::{Dispatch, Network, Real};
 
 /// Weights this close to -1, 0 or 1 read as that.
 const NEAR: f64 = 5e-3;
 
-/// The formula of a network, line by line; nothing for networks that do not read as one.
-pub fn read(network: &Network<f32>, params: &[f32]) -> Option<Vec<String>> {
+/// The formula of a network, line by line; nothing for networks that do not read as one, or if these are not its parameters.
+pub fn read<R: Real>(network: &Network<R>, params: &[R]) -> Option<Vec<String>> {
+    if params.len() != network.param_len() {
+        return None;
+    }
     let layers = network.layers();
     let mut names: Vec<String> = (1..=network.shape().inputs).map(|i| format!("x{i}")).collect();
     let mut lines = Vec::new();
     for (k, layer) in layers.iter().enumerate() {
-        let own: Vec<f64> = network.layer_params(params, k).iter().map(|&w| f64::from(w)).collect();
+        let own: Vec<f64> = network.layer_params(params, k).iter().map(|w| w.to_f64()).collect();
         let last = k + 1 == layers.len();
         let right = outputs(layer.as_ref(), &own, &names)?;
         let single = right.len() == 1;
@@ -28,20 +32,19 @@ pub fn read(network: &Network<f32>, params: &[f32]) -> Option<Vec<String>> {
 }
 
 /// What each output of a layer is, in terms of the names of its inputs.
-fn outputs(layer: &dyn Dispatch<f32>, p: &[f64], names: &[String]) -> Option<Vec<String>> {
-    let (inputs, outputs) = (layer.shape().inputs, layer.shape().outputs);
-    let nac = |k: usize| p[k].tanh() / (1.0 + (-p[inputs * outputs + k]).exp());
-    let of = |line: &dyn Fn(&[f64]) -> String, weight: &dyn Fn(usize) -> f64| {
-        let row = |o: usize| (0..inputs).map(|i| weight(o * inputs + i)).collect::<Vec<f64>>();
-        Some((0..outputs).map(|o| line(&row(o))).collect())
+fn outputs<R: Real>(layer: &dyn Dispatch<R>, p: &[f64], names: &[String]) -> Option<Vec<String>> {
+    let shape = layer.shape();
+    let of = |line: fn(&[f64], &[String]) -> String, weights: &[f64]| {
+        Some(weights.chunks_exact(shape.inputs).take(shape.outputs).map(|row| line(row, names)).collect())
     };
+    let effective = || nac::effective(p, shape.weights(), 1.0).collect::<Vec<f64>>();
     match layer.name() {
-        "nau" => of(&|w| sum(w, names), &|k| p[k]),
-        "nac-add" => of(&|w| sum(w, names), &nac),
-        "nmu" | "snmu" | "snmu-exp" => of(&|w| product(w, names), &|k| p[k]),
-        "stg-nmu" => of(&|w| product(w, names), &|k| p[k].clamp(0.0, 1.0)),
-        "nac-mul" => of(&|w| powers(w, names), &nac),
-        "mul" => Some(vec![names.join(" * ")]),
+        "nau" => of(sum, p),
+        "nac-add" => of(sum, &effective()),
+        "nmu" | "snmu" | "snmu-exp" => of(product, p),
+        "stg-nmu" => of(product, &p.iter().map(|w| w.clamp(0.0, 1.0)).collect::<Vec<f64>>()),
+        "nac-mul" => of(powers, &effective()),
+        "mul" => Some(vec![names.join(" * "); shape.outputs]),
         _ => None,
     }
 }
@@ -99,7 +102,7 @@ fn powers(weights: &[f64], names: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nalm::{Mlp, Nau, Nmu};
+    use crate::{Mlp, NacAdd, Nau, Nmu};
 
     #[test]
     fn stacks_read_as_sums_and_products() {
@@ -115,6 +118,10 @@ mod tests {
         let nmu = Network::<f32>::single(Nmu::new(3, 1).unwrap());
         assert_eq!(read(&nmu, &[1.0, 0.5, 0.0]).unwrap(), ["y = x1 * (0.500 x2 + 0.500)"]);
         assert_eq!(read(&nmu, &[0.0; 3]).unwrap(), ["y = 1"]);
+        assert_eq!(read(&nmu, &[0.0; 2]), None);
+        // tanh(10) sigmoid(10) is as good as 1, and tanh(0) is 0.
+        let nac = Network::<f64>::single(NacAdd::new(2, 1).unwrap());
+        assert_eq!(read(&nac, &[10.0, 0.0, 10.0, 10.0]).unwrap(), ["y = x1"]);
         let mlp = Network::<f32>::single(Mlp::new(2, 1, 1).unwrap());
         assert_eq!(read(&mlp, &vec![0.0; mlp.param_len()]), None);
     }

@@ -4,7 +4,7 @@
 const SWEEPS: usize = 50;
 
 /// All pairs of eigenvalue and unit eigenvector of a symmetric `n` by `n` matrix, in no particular order.
-pub fn eigen(mut a: Vec<f64>, n: usize) -> Vec<(f64, Vec<f64>)> {
+pub(super) fn eigen(mut a: Vec<f64>, n: usize) -> Vec<(f64, Vec<f64>)> {
     // Row k is the k-th eigenvector to be.
     let mut vectors: Vec<f64> = (0..n * n).map(|k| if k / n == k % n { 1.0 } else { 0.0 }).collect();
     for _ in 0..SWEEPS {
@@ -18,6 +18,7 @@ pub fn eigen(mut a: Vec<f64>, n: usize) -> Vec<(f64, Vec<f64>)> {
                 }
                 turned = true;
                 let theta = (aqq - app) / (2.0 * apq);
+                // The platform's hypot: the recorded figure was drawn with it, and libm's differs in last bits.
                 let t = theta.signum() / (theta.abs() + theta.hypot(1.0));
                 let c = 1.0 / t.hypot(1.0);
                 rotate_rows(&mut a, n, p, q, c, t * c);
@@ -33,7 +34,8 @@ pub fn eigen(mut a: Vec<f64>, n: usize) -> Vec<(f64, Vec<f64>)> {
             break;
         }
     }
-    vectors.chunks_exact(n).enumerate().map(|(k, vector)| (a[k * n + k], vector.to_vec())).collect()
+    // Nothing has no rows.
+    vectors.chunks_exact(n.max(1)).enumerate().map(|(k, vector)| (a[k * n + k], vector.to_vec())).collect()
 }
 
 fn rotate_rows(m: &mut [f64], n: usize, p: usize, q: usize, c: f64, s: f64) {
