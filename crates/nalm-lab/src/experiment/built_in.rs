@@ -21,6 +21,7 @@ const BUILT_IN: &[(&str, &str)] = &built_in![
     "stochastic-gates",
     "gradient-noise",
     "arithmetic",
+    "own-seeds",
     "small-ranges",
     "arithmetic-all-ranges",
     "second-order-limits",
