@@ -307,6 +307,10 @@ mod tests {
         let client = Quiet { stop: AtomicBool::new(true) };
         let runs = [spec("nmu")];
         let order = Order { runs: &runs, threads: 2, checkpoints: None };
-        carry_out(&catalogue, &order, &client, |row| Ok(assert!(row.is_none()))).unwrap();
+        let nothing = |row: Option<Finished>| {
+            assert!(row.is_none());
+            Ok(())
+        };
+        carry_out(&catalogue, &order, &client, nothing).unwrap();
     }
 }
