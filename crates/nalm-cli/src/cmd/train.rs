@@ -1,12 +1,12 @@
 //! `nalm train`: one run.
 
 use crate::arguments::Train;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use nalm::second_order::follow;
 use nalm::{LoggedErrors, Observer, Outcome, Status, formula, train};
 use nalm_lab::run::{Spec, schedule};
 use nalm_lab::task::{Built, Choices, numbers_row};
-use nalm_lab::{Error, Registry};
+use nalm_lab::{Error, Registry, files};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
@@ -22,20 +22,24 @@ pub(crate) fn run(registry: &Registry, arguments: &Train) -> Result<()> {
         );
     };
     // Before training: whoever waited for five million steps should not lose them to a mistyped folder.
-    let curve = arguments.curve.as_ref().map(|path| {
-        std::fs::File::create(path).with_context(|| format!("cannot write the curve to {}", path.display()))
-    });
-    let curve = curve.transpose()?;
+    if let Some(folder) = arguments.curve.as_ref().and_then(|path| path.parent()) {
+        let there = folder.as_os_str().is_empty() || folder.is_dir();
+        if !there {
+            return Err(
+                Error::Request(format!("{} is no folder, so no curve can be written there", folder.display())).into()
+            );
+        }
+    }
     let mut live = Live { every: (config.steps / 20).next_multiple_of(1_000).max(1_000), shown: !arguments.json };
     let outcome = match &schedule {
         None => train(&network, &*task, spec.seed(), &config, &mut live)?,
         Some(written) => follow(&network, &*task, spec.seed(), &config, &written.read()?, &mut live)?,
     };
-    if let Some(file) = curve {
-        write_curve(&outcome, file).context("cannot write the curve")?;
+    if let Some(path) = &arguments.curve {
+        files::write(&*registry.files, path, |out| write_curve(&outcome, out))?;
     }
     if arguments.json {
-        return super::print_json(&numbers_row(&spec, &outcome));
+        return super::print_json(&numbers_row(&spec, &outcome).normalised());
     }
     let mut out = std::io::stdout().lock();
     let verdict = outcome.flat.unwrap_or(outcome.simulated);
@@ -112,15 +116,14 @@ impl Observer<f32> for Live {
     }
 }
 
-fn write_curve(outcome: &Outcome<f32>, file: std::fs::File) -> Result<()> {
-    let mut writer = csv::Writer::from_writer(file);
+fn write_curve(outcome: &Outcome<f32>, out: &mut dyn Write) -> std::io::Result<()> {
+    let mut writer = csv::Writer::from_writer(out);
     let names = ["step", "validation_error", "test_error", "sparsity_error"];
-    writer.write_record(names).map_err(std::io::Error::from)?;
+    writer.write_record(names)?;
     for row in &outcome.rows {
         let numbers = [row.validation, row.test, row.sparsity].map(|v| v.to_string());
         let cells = [row.step.to_string()].into_iter().chain(numbers);
-        writer.write_record(cells).map_err(std::io::Error::from)?;
+        writer.write_record(cells)?;
     }
-    writer.flush()?;
-    Ok(())
+    writer.flush()
 }
