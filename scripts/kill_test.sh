@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 kills=${1:-200}
-cargo build --release --quiet -p nalm-lab
+cargo build --release --quiet -p nalm-cli
 nalm=$PWD/target/release/nalm
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -4,30 +4,34 @@ use super::sound;
 use crate::arguments::Export;
 use anyhow::Result;
 use nalm_lab::experiment::{Overrides, built_in};
-use nalm_lab::run::{Row, Spec, Status, schedule};
+use nalm_lab::run::{Outline, Spec, schedule};
 use nalm_lab::store::{Entry, Index};
 use nalm_lab::{Error, Registry, files};
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde::de::IgnoredAny;
+use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 pub(crate) fn run(registry: &Registry, arguments: &Export) -> Result<()> {
     let index = registry.store(&arguments.store).existing()?;
     if let Some(path) = &arguments.jsonl {
         let experiments = membership(registry)?;
-        write(registry, path, |out| {
-            for entry in index.entries() {
-                let names = experiments.get(&entry.id()).map_or(&[][..], Vec::as_slice);
-                out.write_all(&json_line(&index, entry, names).map_err(io::Error::other)?)?;
-            }
-            Ok(())
-        })?;
+        let line =
+            |entry: &Entry| json_line(&index, entry, experiments.get(&entry.id()).map_or(&[][..], Vec::as_slice));
+        write(registry, path, |out| lines(&index, line, out))?;
     }
     if let Some(path) = &arguments.csv {
         let metrics = metrics(&index)?;
-        write(registry, path, |out| write_csv(&index, &metrics, out))?;
+        write(registry, path, |out| {
+            let mut names: Vec<&str> = head().collect();
+            names.extend(metrics.iter().map(String::as_str));
+            out.write_all(&record(names)?)?;
+            lines(&index, |entry| csv_line(&index, entry, &metrics), out)
+        })?;
     }
     sound(&index)
 }
@@ -40,6 +44,23 @@ fn write(registry: &Registry, path: &Path, fill: impl FnOnce(&mut dyn Write) -> 
         return Ok(());
     }
     Ok(files::write(&*registry.files, path, fill)?)
+}
+
+/// Writes something of every row.
+fn lines(index: &Index, line: impl Fn(&Entry) -> Result<Vec<u8>, Error> + Sync, out: &mut dyn Write) -> io::Result<()> {
+    // The output's own failure must stay one of the output.
+    let mut failed = None;
+    let done = index.in_order(line, |bytes| {
+        out.write_all(bytes).map_err(|cause| {
+            let kind = cause.kind();
+            failed = Some(cause);
+            Error::File { what: "cannot write".into(), cause: kind.into() }
+        })
+    });
+    match (failed, done) {
+        (Some(cause), _) => Err(cause),
+        (None, done) => done.map_err(io::Error::other),
+    }
 }
 
 /// The experiments that every run belongs to.
@@ -73,31 +94,32 @@ fn json_line(index: &Index, entry: &Entry, experiments: &[&str]) -> Result<Vec<u
     Ok(format!("{value}\n").into_bytes())
 }
 
-/// What the CSV file has of a row.
+/// The names of a row's metrics; its other parts are passed over.
 #[derive(Deserialize)]
-struct Part {
-    spec: Spec,
-    status: Status,
-    metrics: Map<String, Value>,
-}
-
-fn part(index: &Index, entry: &Entry) -> Result<Part, Error> {
-    let read = serde_json::from_slice(&index.text(entry)?);
-    read.or_else(|_| {
-        let Row { spec, status, metrics, .. } = index.row(entry)?;
-        Ok(Part { spec, status, metrics })
-    })
+struct Names<'a> {
+    #[serde(borrow)]
+    metrics: BTreeMap<Cow<'a, str>, IgnoredAny>,
 }
 
 /// The names of all metrics that any row has.
 fn metrics(index: &Index) -> Result<Vec<String>> {
-    let mut names = BTreeSet::new();
-    for entry in index.entries() {
-        for name in part(index, entry)?.metrics.into_iter().map(|(name, _)| name) {
-            names.insert(name);
+    let all = Mutex::new(BTreeSet::<String>::new());
+    let look = |entry: &Entry| {
+        let text = index.text(entry)?;
+        let put = |name: &str| {
+            let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+            if !all.contains(name) {
+                all.insert(name.into());
+            }
+        };
+        match serde_json::from_slice::<Names<'_>>(&text) {
+            Ok(names) => names.metrics.keys().for_each(|name| put(name)),
+            Err(_) => index.outline(entry)?.metrics.keys().for_each(|name| put(name)),
         }
-    }
-    Ok(names.into_iter().collect())
+        Ok(Vec::new())
+    };
+    index.in_order(look, |_| Ok(()))?;
+    Ok(all.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().collect())
 }
 
 /// What has a column of its own, of the specification.
@@ -107,25 +129,31 @@ const TEXTS: [&str; 6] = ["operation", "inputs", "range", "test_range", "stream"
 const ELSEWHERE: [&str; 11] =
     ["task", "module", "head", "layers", "options", "settings", "problem", "schedule", "seed", "numerics", "curve"];
 
-/// Everything that tells runs apart, how they ended, and the metrics.
-fn write_csv(index: &Index, metrics: &[String], out: &mut dyn Write) -> io::Result<()> {
-    let head = ["module", "options", "task", "problem"].into_iter().chain(TEXTS).chain(["schedule", "seed", "status"]);
-    let mut writer = csv::Writer::from_writer(out);
-    writer.write_record(head.chain(metrics.iter().map(String::as_str)))?;
-    for entry in index.entries() {
-        let Part { spec, status, metrics: own } = part(index, entry).map_err(io::Error::other)?;
-        let map = spec.map();
-        let options = map.get("options").or_else(|| map.get("settings")).and_then(Value::as_object);
-        let more = |(key, _): &(&String, &Value)| !TEXTS.contains(&key.as_str()) && !ELSEWHERE.contains(&key.as_str());
-        let problem = map.get("problem").and_then(Value::as_object).into_iter().flatten();
-        let problem = flat(problem.chain(map.iter().filter(more)));
-        let mut cells = vec![model(&spec), flat(options.into_iter().flatten()), spec.task().into(), problem];
-        cells.extend(TEXTS.iter().map(|key| map.get(*key).map_or(String::new(), plain)));
-        cells.extend([schedule_of(&spec), spec.seed().to_string(), status.name().into()]);
-        cells.extend(metrics.iter().map(|name| own.get(name).map_or("NA".into(), plain)));
-        writer.write_record(cells)?;
-    }
-    writer.flush()
+/// The columns before the metrics.
+fn head() -> impl Iterator<Item = &'static str> {
+    ["module", "options", "task", "problem"].into_iter().chain(TEXTS).chain(["schedule", "seed", "status"])
+}
+
+/// Cells as a line of CSV.
+fn record<T: AsRef<[u8]>>(cells: impl IntoIterator<Item = T>) -> io::Result<Vec<u8>> {
+    let mut writer = csv::WriterBuilder::new().buffer_capacity(1 << 10).from_writer(Vec::new());
+    writer.write_record(cells)?;
+    writer.into_inner().map_err(|error| io::Error::other(error.to_string()))
+}
+
+/// Everything that tells a run apart, how it ended, and its metrics.
+fn csv_line(index: &Index, entry: &Entry, metrics: &[String]) -> Result<Vec<u8>, Error> {
+    let Outline { spec, status, metrics: own } = index.outline(entry)?;
+    let map = spec.map();
+    let options = map.get("options").or_else(|| map.get("settings")).and_then(Value::as_object);
+    let more = |(key, _): &(&String, &Value)| !TEXTS.contains(&key.as_str()) && !ELSEWHERE.contains(&key.as_str());
+    let problem = map.get("problem").and_then(Value::as_object).into_iter().flatten();
+    let problem = flat(problem.chain(map.iter().filter(more)));
+    let mut cells = vec![model(&spec), flat(options.into_iter().flatten()), spec.task().into(), problem];
+    cells.extend(TEXTS.iter().map(|key| map.get(*key).map_or(String::new(), plain)));
+    cells.extend([schedule_of(&spec), spec.seed().to_string(), status.name().into()]);
+    cells.extend(metrics.iter().map(|name| own.get(name).map_or("NA".into(), plain)));
+    record(cells).map_err(|cause| Error::File { what: "cannot write CSV".into(), cause })
 }
 
 /// The module, or the layers of a stack.

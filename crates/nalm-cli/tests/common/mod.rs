@@ -40,7 +40,7 @@ pub(crate) fn fails_with(folder: &Path, arguments: &[&str], code: i32, hint: &st
 
 /// All rows of a store, in the order of their identity.
 pub(crate) fn rows(folder: &Path, store: &str) -> String {
-    succeed(folder, &["export", "--jsonl", "-", "--store", store])
+    succeed(folder, &["store", "compact", store])
 }
 
 /// The segments of a store.

@@ -3,11 +3,14 @@
 use super::scan::{self, Found, Visitor};
 use super::{Contents, Problem, Session, Store};
 use crate::error::{Error, Result};
-use crate::run::Row;
-use std::cell::RefCell;
+use crate::run::{Outline, Row};
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+/// Rows that one thread works on at a time.
+const BATCH: usize = 2_000;
 
 /// Where a row lies.
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +51,7 @@ pub struct Index {
     /// Segment files, and the store of each.
     segments: Vec<(PathBuf, PathBuf)>,
     /// Texts of segments that were read from; a compressed one is unpacked for it.
-    open: RefCell<Vec<Option<File>>>,
+    open: Vec<OnceLock<File>>,
     stores: Vec<Store>,
     /// One for each run, in the order of identity.
     entries: Vec<Entry>,
@@ -77,7 +80,7 @@ impl Index {
                 index.segments.push((file, store.root().to_path_buf()));
             }
         }
-        index.open = RefCell::new((0..index.segments.len()).map(|_| None).collect());
+        index.open = (0..index.segments.len()).map(|_| OnceLock::new()).collect();
         index.settle(all)?;
         Ok(index)
     }
@@ -163,17 +166,17 @@ impl Index {
 
     /// The JSON of a row as it was written.
     pub fn text(&self, entry: &Entry) -> Result<Vec<u8>> {
-        let file = &self.segments[entry.segment as usize].0;
-        let mut open = self.open.borrow_mut();
-        let text = &mut open[entry.segment as usize];
-        let mut read = || {
-            let mut from: &File = match text {
-                Some(file) => file,
-                None => text.insert(self.unpacked(file)?),
+        let (file, open) = (&self.segments[entry.segment as usize].0, &self.open[entry.segment as usize]);
+        let read = || {
+            let from = match open.get() {
+                Some(from) => from,
+                None => {
+                    let opened = self.unpacked(file)?;
+                    open.get_or_init(|| opened)
+                }
             };
             let mut bytes = vec![0; entry.len as usize];
-            from.seek(SeekFrom::Start(entry.offset))?;
-            from.read_exact(&mut bytes)?;
+            read_at(from, &mut bytes, entry.offset)?;
             Ok(bytes)
         };
         read().map_err(Error::file("cannot read the segment", file))
@@ -197,9 +200,48 @@ impl Index {
     /// A row.
     pub fn row(&self, entry: &Entry) -> Result<Row> {
         let text = self.text(entry)?;
-        let place = || format!("{}, run {}", self.segments[entry.segment as usize].0.display(), entry.id());
-        let wrong = |error: serde_json::Error| Error::Unsound(format!("{}: {error}", place()));
-        Row::from_json(serde_json::from_slice(&text).map_err(wrong)?).map_err(wrong)
+        serde_json::from_slice(&text).and_then(Row::from_json).map_err(|error| self.wrong(entry, &error))
+    }
+
+    /// The short parts of a row.
+    pub fn outline(&self, entry: &Entry) -> Result<Outline> {
+        Outline::read(&self.text(entry)?).map_err(|error| self.wrong(entry, &error))
+    }
+
+    fn wrong(&self, entry: &Entry, error: &serde_json::Error) -> Error {
+        let file = self.segments[entry.segment as usize].0.display();
+        Error::Unsound(format!("{file}, run {}: {error}", entry.id()))
+    }
+
+    /// Makes something of every row on all cores, and hands it over in the order of identity, many rows at a time.
+    pub fn in_order(
+        &self,
+        make: impl Fn(&Entry) -> Result<Vec<u8>> + Sync,
+        mut take: impl FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let all = |entries: &[Entry]| -> Result<Vec<u8>> {
+            let mut bytes = Vec::new();
+            for entry in entries {
+                bytes.extend(make(entry)?);
+            }
+            Ok(bytes)
+        };
+        let all = &all;
+        for batch in self.entries.chunks(threads * BATCH) {
+            let (first, rest) = batch.split_at(batch.len().min(BATCH));
+            std::thread::scope(|scope| {
+                let start = |part| std::thread::Builder::new().spawn_scoped(scope, move || all(part)).map_err(|_| part);
+                let others: Vec<_> = rest.chunks(BATCH).map(start).collect();
+                take(&all(first)?)?;
+                others.into_iter().try_for_each(|other| match other {
+                    Ok(thread) => take(&thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?),
+                    // Where no thread can be had, this one does the work.
+                    Err(part) => take(&all(part)?),
+                })
+            })?;
+        }
+        Ok(())
     }
 
     /// Some rows, and who made them.
@@ -238,6 +280,22 @@ impl Index {
             }
         }
     }
+}
+
+/// Reads at a place, whatever other threads read meanwhile.
+#[cfg(unix)]
+fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, bytes, offset)
+}
+
+/// Reads at a place, one thread after the other.
+#[cfg(not(unix))]
+fn read_at(mut file: &File, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+    use std::io::{Read, Seek, SeekFrom};
+    static ONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    let _one = ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    file.seek(SeekFrom::Start(offset))?;
+    file.read_exact(bytes)
 }
 
 /// Puts what a scan tells into an index.
