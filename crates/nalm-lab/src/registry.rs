@@ -2,7 +2,7 @@
 //! the rest.
 
 use crate::error::Result;
-use crate::experiment::{self, Experiment, Names, Overrides};
+use crate::experiment::{self, Experiment, Names, Overrides, built_in};
 use crate::figure::{self, Kind};
 use crate::report::{self, Found};
 use crate::store::Contents;
@@ -43,7 +43,9 @@ impl Registry {
 
     /// Loads several; `all` stands for every one that comes with the library.
     pub fn load_all(&self, names: &[String], overrides: &Overrides) -> Result<Vec<Experiment>> {
-        experiment::load_all(&self.catalogue, &self.names(), names, overrides)
+        let all = built_in::names(&self.catalogue);
+        let names = if names == ["all"] { all } else { names.iter().map(String::as_str).collect() };
+        names.into_iter().map(|name| self.load(name, overrides)).collect()
     }
 
     /// The rows of an experiment, summarised.

@@ -2,8 +2,9 @@
 
 use super::Experiment;
 use super::check::Checker;
-use super::written::{Expect, Value, Written};
+use super::written::{Expect, Value};
 use crate::error::{Context, Result, bail, ensure};
+use crate::task::choose::one_of;
 
 /// A published statement about one model at one place.
 #[derive(Clone, Debug)]
@@ -39,20 +40,18 @@ pub enum Relation {
     Equals(usize),
 }
 
-pub(super) fn check(checker: &Checker<'_>, written: &Written, experiment: &Experiment) -> Result<Vec<Expectation>> {
+pub(super) fn check(checker: &Checker<'_>, experiment: &Experiment) -> Result<Vec<Expectation>> {
     let mut all = Vec::new();
-    for expect in &written.expect {
+    for expect in &checker.written.expect {
         if let Some(preset) = &expect.preset {
-            checker.known_preset(written, preset)?;
+            checker.known_preset(preset)?;
         }
-        let model = expect.model.as_ref().map(|name| checker.model(written, name)).transpose()?;
+        let model = expect.model.as_ref().map(|name| checker.model(name)).transpose()?;
         let place = expect.model.as_ref().or(expect.range.as_ref()).map_or(checker.file.clone(), |s| checker.at(s));
         let metric = expect.metric.as_ref().map_or("success", |metric| metric.get_ref());
-        if !checker.names.metrics.contains(&metric) {
-            let unknown = nalm::Error::unknown("metric", metric, &checker.names.metrics);
-            return Err(unknown).at(|| expect.metric.as_ref().map_or(place.clone(), |metric| checker.at(metric)));
-        }
-        let relations = relations(checker, written, expect, metric).at(|| place.clone())?;
+        let named = || expect.metric.as_ref().map_or(place.clone(), |metric| checker.at(metric));
+        one_of("metric", metric, &checker.names.metrics).at(named)?;
+        let relations = relations(checker, expect, metric).at(|| place.clone())?;
         ensure!(model.is_some() || metric == "noise_bound", "{place}: this expectation needs a model");
         // A place that this preset does not have may be one of another preset, if it is a range.
         let known =
@@ -67,9 +66,8 @@ pub(super) fn check(checker: &Checker<'_>, written: &Written, experiment: &Exper
         }
         for label in places(expect, experiment, model) {
             let section = section(checker, expect, experiment, model, &label)?;
-            for (length, relation) in &relations {
-                let (metric, source) = (metric.to_string(), expect.source.clone());
-                let (length, relation, place) = (*length, *relation, label.clone());
+            for &(length, relation) in &relations {
+                let (metric, source, place) = (metric.to_string(), expect.source.clone(), label.clone());
                 all.push(Expectation { section, model, place, metric, length, relation, source });
             }
         }
@@ -98,17 +96,12 @@ fn section(
         return Ok(group.map_or(0, |group| group.section));
     };
     let names: Vec<&str> = experiment.sections.iter().map(|section| section.name.as_str()).collect();
-    let unknown = || nalm::Error::unknown("section", name.get_ref(), &names);
-    names.iter().position(|known| known == name.get_ref()).ok_or_else(unknown).at(|| checker.at(name))
+    one_of("section", name.get_ref(), &names).at(|| checker.at(name))
 }
 
-fn relations(
-    checker: &Checker<'_>,
-    written: &Written,
-    expect: &Expect,
-    metric: &str,
-) -> Result<Vec<(Option<usize>, Relation)>> {
-    let model = |name| checker.model(written, name);
+/// What is said of a metric, by length where it goes by length.
+fn relations(checker: &Checker<'_>, expect: &Expect, metric: &str) -> Result<Vec<(Option<usize>, Relation)>> {
+    let model = |name| checker.model(name);
     let given = [
         expect.is.map(|value| match value {
             Value::Plain(value) => Relation::Is(value),

@@ -8,7 +8,7 @@ mod places;
 mod set;
 mod written;
 
-pub use built_in::{load, load_all};
+pub use built_in::load;
 pub use check::check;
 pub use expectation::{Expectation, Relation};
 pub use overrides::Overrides;

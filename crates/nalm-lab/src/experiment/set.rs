@@ -2,7 +2,7 @@
 
 use super::Experiment;
 use super::check::Checker;
-use super::written::Written;
+use super::overrides::plain;
 use crate::error::{Context, Result, ensure};
 use crate::task::{Choices, Task, choose};
 
@@ -23,14 +23,14 @@ fn has(checker: &Checker<'_>, task: &dyn Task, module: Option<&str>, key: &str) 
 }
 
 /// Says which models the settings are for; one that nobody has was mistyped.
-pub(super) fn notes(checker: &Checker<'_>, written: &Written, experiment: &Experiment) -> Result<Vec<String>> {
+pub(super) fn notes(checker: &Checker<'_>, experiment: &Experiment) -> Result<Vec<String>> {
     let mut notes = Vec::new();
     let mut all: Vec<usize> = experiment.groups.iter().map(|group| group.model).collect();
     all.sort_unstable();
     all.dedup();
     for (key, value) in &checker.overrides.set {
         let has = |model: usize| {
-            let module = written.model[model].module.as_ref().map(|module| module.get_ref().as_str());
+            let module = checker.written.model[model].module.as_ref().map(|module| module.get_ref().as_str());
             let mut own = experiment.groups.iter().filter(|group| group.model == model);
             own.any(|group| {
                 let task = checker.catalogue.task(&experiment.sections[group.section].task);
@@ -46,8 +46,8 @@ pub(super) fn notes(checker: &Checker<'_>, written: &Written, experiment: &Exper
             return Err(choose::undeclared(checker.catalogue, &tasks, key)).at(|| "--set".into());
         }
         if have.len() < all.len() {
-            let plain = value.as_str().map_or_else(|| value.to_string(), String::from);
-            notes.push(format!("{key} = {plain} is set for {}; the other models do not have it", have.join(", ")));
+            let (value, have) = (plain(value), have.join(", "));
+            notes.push(format!("{key} = {value} is set for {have}; the other models do not have it"));
         }
     }
     Ok(notes)

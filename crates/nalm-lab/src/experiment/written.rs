@@ -45,7 +45,7 @@ pub(super) struct Written {
 }
 
 /// How much is run. What a section leaves out is the experiment's.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Debug, Deserialize)]
 pub(super) struct Preset {
     pub(super) seeds: Option<Seeds>,
     /// What this is a reduction to, in words.
@@ -60,7 +60,7 @@ pub(super) struct Preset {
 }
 
 /// A training range, with its test range unless that is the published one.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(
     untagged,
     deny_unknown_fields,
@@ -72,27 +72,11 @@ pub(super) enum Range {
 }
 
 /// Seeds: so many, or these.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub(super) enum Seeds {
     Count(u64),
     List(Vec<u64>),
-}
-
-impl Preset {
-    /// This one, with `other`'s values where it has none.
-    pub(super) fn or(self, other: Self) -> Self {
-        let mut settings = other.settings;
-        settings.extend(self.settings);
-        Self {
-            seeds: self.seeds.or(other.seeds),
-            scale: self.scale.or(other.scale),
-            models: self.models.or(other.models),
-            ranges: self.ranges.or(other.ranges),
-            sweep: self.sweep.or(other.sweep),
-            settings,
-        }
-    }
 }
 
 /// A part of an experiment with a problem of its own. An experiment without sections is one section.

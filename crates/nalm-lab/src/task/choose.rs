@@ -5,6 +5,11 @@ use crate::error::{Error, Result};
 use crate::run::spec::{json, setting};
 use serde_json::{Map, Value};
 
+/// The place of a name among those there are; of another one the nearest is named.
+pub(crate) fn one_of(what: &'static str, name: &str, all: &[&str]) -> Result<usize, nalm::Error> {
+    all.iter().position(|known| *known == name).ok_or_else(|| nalm::Error::unknown(what, name, all))
+}
+
 /// The values that were chosen, as records keep them.
 pub(crate) fn checked(catalogue: &Catalogue, task: &dyn Task, choices: &Choices) -> Result<Map<String, Value>> {
     let module = choices.module.as_deref().map(|module| catalogue.module(module)).transpose()?;
