@@ -120,13 +120,13 @@ pub fn number(value: Option<f64>) -> String {
 }
 
 /// The names of a record's columns, with three columns for each estimate.
-fn columns<'a>(head: &[&dyn Display], estimates: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+pub fn columns<'a>(head: &[&dyn Display], estimates: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let parts = |name: &str| ["mean", "lower", "upper"].map(|part| format!("{name}_{part}"));
     record(head).into_iter().chain(estimates.into_iter().flat_map(parts)).collect()
 }
 
 /// A record that ends with estimates.
-fn estimates(head: &[&dyn Display], estimates: impl IntoIterator<Item = Estimate>) -> Vec<String> {
+pub fn estimates(head: &[&dyn Display], estimates: impl IntoIterator<Item = Estimate>) -> Vec<String> {
     record(head).into_iter().chain(estimates.into_iter().flat_map(parts).map(number)).collect()
 }
 

@@ -87,7 +87,7 @@ fn save(folder: &Path, name: &str, text: &str) -> Result<()> {
 }
 
 /// Records as CSV.
-fn csv(data: &[Vec<String>]) -> String {
+pub fn csv(data: &[Vec<String>]) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     for record in data {
         writer.write_record(record).expect("a vector takes everything");

@@ -1,5 +1,6 @@
 //! Training schedules as experiment files write them, and as rows keep them.
 
+use super::Spec;
 use super::spec::{hex, json, setting};
 use crate::error::{Context, Error, Result};
 use nalm::Options;
@@ -46,6 +47,11 @@ impl Written {
     /// The named schedule, written out.
     pub fn named(name: &str) -> Result<Self, nalm::Error> {
         TrainingSchedule::named(name).map(|schedule| Self::of(&schedule))
+    }
+
+    /// The schedule of a run that has one.
+    pub fn of_run(spec: &Spec) -> Result<Option<Self>> {
+        Ok(spec.get("schedule").map(|value| serde_json::from_value(value.clone())).transpose()?)
     }
 
     /// A schedule with every number in its place, so that equal ones read alike.

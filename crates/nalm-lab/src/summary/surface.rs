@@ -2,7 +2,6 @@
 
 use super::Results;
 use crate::run::Row;
-use crate::task;
 
 /// Grid points along a side: -6 to 6 in steps of 0.1.
 pub const SIDE: usize = 121;
@@ -24,7 +23,8 @@ pub fn predictions<'a>(results: &Results<'a>, model: usize) -> Option<(&'a Row, 
     let wanted = published_seed(results.experiment.runs[group.runs.start].module());
     let row = *rows.iter().find(|row| row.spec.seed() == wanted).or(rows.first())?;
     let weights: Vec<f32> = row.weights().into_iter().collect::<Option<_>>()?;
-    let network = task::build(results.catalogue, &row.spec).ok()?;
+    let task = results.catalogue.task(row.spec.task()).ok()?;
+    let network = task.built(results.catalogue, &row.spec).ok()??.network;
     let points: Vec<f32> =
         (0..SIDE * SIDE).flat_map(|k| [coordinate(k % SIDE) as f32, coordinate(k / SIDE) as f32]).collect();
     let values = network.predict(&weights, &points).ok()?;
