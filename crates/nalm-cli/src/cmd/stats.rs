@@ -105,12 +105,10 @@ fn read(registry: &Registry, path: &Path) -> Result<Table> {
         };
         let (key, seed): (Vec<String>, _) = (grouping.iter().map(|&g| cell(g).into()).collect(), cell(own[0]));
         let twice = groups.get(&key).is_some_and(|group| group.runs.contains_key(&seed.into()));
-        let of = || key.join(" ");
-        ensure!(
-            !twice,
-            "{name}, line {line}: a second run of {} with seed {seed}; a column must tell them apart",
-            of()
-        );
+        if twice {
+            let group = key.join(" ");
+            bail!("{name}, line {line}: a second run of {group} with seed {seed}; a column must tell them apart");
+        }
         let (solved_at, error) = (number(own[2])?, number(own[3])?);
         let group = groups.entry(key).or_default();
         group.runs.insert(seed.into(), Judged { solved, solved_at });

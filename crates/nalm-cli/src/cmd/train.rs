@@ -17,9 +17,9 @@ pub(crate) fn run(registry: &Registry, arguments: &Train) -> Result<()> {
     let spec = spec(registry, arguments)?;
     let task = registry.catalogue.task(spec.task())?;
     let Some(built) = task.built(&registry.catalogue, &spec)? else {
+        let name = spec.task();
         anyhow::bail!(
-            "{} has runs of hours, which nalm run carries out and keeps; write an experiment file for it",
-            spec.task()
+            "{name} has runs of hours, which nalm run carries out and keeps; write an experiment file for it"
         );
     };
     // Before training: whoever waited for five million steps should not lose them to a mistyped folder.

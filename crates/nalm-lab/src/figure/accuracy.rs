@@ -49,7 +49,6 @@ pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
     }
     let labels: Vec<&str> = models.iter().map(|model| model.label).collect();
     let floor = slots.labels(rules.len(), &labels, if slots.slot() < 150.0 { 15.0 } else { 0.0 });
-    let names: Vec<(usize, &str)> = SERIES.iter().enumerate().map(|(k, (name, _))| (k, *name)).collect();
-    let end = slots.svg.legend(&names, LEFT, floor + 58.0);
-    Some(Figure::new("-accuracy", slots.svg, end + 12.0, data))
+    let names = SERIES.iter().enumerate().map(|(k, (name, _))| (k, *name));
+    Some(Figure::with_legend("-accuracy", slots.svg, names, (LEFT, floor + 58.0), data))
 }

@@ -81,9 +81,8 @@ fn bars(truncated: bool, found: &[Found<'_>]) -> Figure {
         data.push(record(&[&of.label, &digit, &of.share(true, digit), &of.share(false, digit)]));
     }
     let floor = slots.labels(panels.len(), &["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"], 0.0);
-    let names: Vec<(usize, &str)> = found.iter().map(|of| (of.index, of.label)).collect();
-    let end = slots.svg.legend(&names, LEFT, floor + 44.0);
-    Figure::new("-classes", slots.svg, end + 12.0, data)
+    let names = found.iter().map(|of| (of.index, of.label));
+    Figure::with_legend("-classes", slots.svg, names, (LEFT, floor + 44.0), data)
 }
 
 fn matrices(truncated: bool, found: &[Found<'_>]) -> Figure {

@@ -90,8 +90,7 @@ fn drawing(caption: &str) -> Svg {
 }
 
 /// The legend below the panels, and the figure.
-fn finish(mut svg: Svg, models: &[Model<'_>], panels: usize, data: Vec<Vec<String>>) -> Figure {
-    let names: Vec<(usize, &str)> = models.iter().map(|model| (model.index, model.label)).collect();
-    let end = svg.legend(&names, 68.0, GRID.height(panels) - 10.0);
-    Figure::new("-epochs", svg, end + 12.0, data)
+fn finish(svg: Svg, models: &[Model<'_>], panels: usize, data: Vec<Vec<String>>) -> Figure {
+    let names = models.iter().map(|model| (model.index, model.label));
+    Figure::with_legend("-epochs", svg, names, (68.0, GRID.height(panels) - 10.0), data)
 }

@@ -50,12 +50,11 @@ pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
     let lengths: Vec<String> = (1..=LENGTHS).map(|length| length.to_string()).collect();
     let floor = slots.labels(FACETS.len(), &lengths, 0.0);
     slots.svg.text(460.0, floor + 35.0, Anchor::Middle, "Digits in a sequence");
-    let names: Vec<(usize, &str)> = others.iter().map(|(model, _)| (model.index, model.label)).collect();
-    let end = slots.svg.legend(&names, LEFT, floor + 60.0);
     let mut data = vec![columns(&[&"model", &"length", &"n", &"solved"], ["success", "solved_at", "sparsity_error"])];
     for (model, cells) in &others {
         let row = |(k, c): (usize, &ByLength)| estimates(&[&model.label, &(k + 1), &c.n, &c.solved], facets(c));
         data.extend(cells.iter().enumerate().map(row));
     }
-    Some(Figure::new("-lengths", slots.svg, end + 12.0, data))
+    let names = others.iter().map(|(model, _)| (model.index, model.label));
+    Some(Figure::with_legend("-lengths", slots.svg, names, (LEFT, floor + 60.0), data))
 }

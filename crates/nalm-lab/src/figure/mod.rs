@@ -15,6 +15,7 @@ mod grid;
 mod landscape;
 #[cfg(feature = "images")]
 mod lengths;
+mod mosaic;
 mod noise_bound;
 #[cfg(feature = "images")]
 mod pictures;
@@ -95,6 +96,15 @@ impl Figure {
     /// A finished drawing, whose title is the caption.
     fn new(suffix: &str, svg: Svg, height: f64, data: Vec<Vec<String>>) -> Self {
         Self { suffix: suffix.into(), caption: svg.title.clone(), svg: svg.finish(height), data }
+    }
+
+    /// The same with a legend at the bottom, from a place on.
+    fn with_legend<'a, N>(suffix: &str, mut svg: Svg, names: N, at: (f64, f64), data: Vec<Vec<String>>) -> Self
+    where
+        N: IntoIterator<Item = (usize, &'a str)>,
+    {
+        let end = svg.legend(names, at);
+        Self::new(suffix, svg, end + 12.0, data)
     }
 }
 

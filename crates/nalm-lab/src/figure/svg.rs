@@ -139,14 +139,14 @@ impl Svg {
     }
 
     /// Names with their marks, in as many lines as they need; returns where the lines end.
-    pub fn legend(&mut self, entries: &[(usize, &str)], left: f64, top: f64) -> f64 {
+    pub fn legend<'a>(&mut self, names: impl IntoIterator<Item = (usize, &'a str)>, (left, top): (f64, f64)) -> f64 {
         let (mut x, mut y) = (left, top);
-        for (k, name) in entries {
+        for (k, name) in names {
             let width = 16.0 + text_width(name) + 18.0;
             if x > left && x + width > self.width - 8.0 {
                 (x, y) = (left, y + 20.0);
             }
-            self.mark(*k, x + 4.0, y - 4.0, name);
+            self.mark(k, x + 4.0, y - 4.0, name);
             self.text(x + 14.0, y, Anchor::Start, name);
             x += width;
         }

@@ -34,6 +34,7 @@ pub(super) fn products(results: &Results<'_>) -> Vec<Block> {
         let more = if runs > 3 && !weights.is_empty() { ", …" } else { "" };
         let without = weights.iter().all(String::is_empty);
         let at_one = model.rows.iter().filter(|row| row.flag("at_one") == Some(true)).count();
+        let error = student::interval(&model.values("test_error"), f64::NEG_INFINITY, f64::INFINITY);
         let of_weights = |text: String| if without { "–".into() } else { text };
         vec![
             ("head", model.label.into()),
@@ -42,7 +43,7 @@ pub(super) fn products(results: &Results<'_>) -> Vec<Block> {
             ("both, up to a swap %", share(model, "digits_up_to_a_swap")),
             ("train product, rounded %", share(model, "train_product_rounded")),
             ("strict with rounded weights %", share(model, "strict_snapped")),
-            ("test error", show(student::interval(&model.values("test_error")), |v| format!("{v:.3}"))),
+            ("test error", show(error, |v| format!("{v:.3}"))),
             ("weights (1, 1)", of_weights(format!("{at_one} of {runs}"))),
             ("updates of the last epoch away from (1, 1) %", of_weights(share(model, "off_one"))),
             ("weights at the end", format!("{}{more}", weights.join(", "))),

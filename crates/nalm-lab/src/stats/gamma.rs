@@ -6,12 +6,12 @@
 
 use super::root::{bisect, expand};
 use super::special::{ln_gamma, ln_minus_digamma};
-use super::{CHI2, Estimate, moments, normal_fallback};
+use super::{CHI2, Estimate, moments, student};
 
 /// The mean of positive values with its 95 % interval; Student's t where the values hardly differ.
 pub fn interval(x: &[f64]) -> Estimate {
     if x.len() < 2 || moments(x).1 <= 1e-5 || x.iter().any(|v| *v <= 0.0) {
-        return normal_fallback(x, 0.0, f64::INFINITY);
+        return student::interval(x, 0.0, f64::INFINITY);
     }
     let n = x.len() as f64;
     let mean = x.iter().sum::<f64>() / n;

@@ -1,7 +1,7 @@
 //! Sequences of digits: thresholds from reference runs, and models judged by them, length by length.
 
 use super::histories::Model;
-use crate::stats::{Estimate, beta, gamma, student, wilson};
+use crate::stats::{Estimate, beta, gamma, standard_error, student, wilson};
 use nalm_vision::sequential;
 
 /// A model on sequences of one length.
@@ -52,13 +52,9 @@ pub fn thresholds(reference: &Model<'_>) -> Option<Thresholds> {
     }
     let value = |length: usize| {
         let errors: Vec<f64> = used.iter().filter_map(|(_, row)| row.test[length].error).collect();
+        let Some(error) = standard_error(&errors) else { return f64::NEG_INFINITY };
         let n = errors.len() as f64;
-        if n < 2.0 {
-            return f64::NEG_INFINITY;
-        }
-        let mean = errors.iter().sum::<f64>() / n;
-        let variance = errors.iter().map(|e| (e - mean).powi(2)).sum::<f64>() / (n - 1.0);
-        mean + student::exceeded_by(0.01, n - 1.0) * (variance / n).sqrt()
+        errors.iter().sum::<f64>() / n + student::exceeded_by(0.01, n - 1.0) * error
     };
     let seeds = |list: Vec<(u64, &sequential::Measurement)>| list.into_iter().map(|(seed, _)| seed).collect();
     let values = (0..sequential::LENGTHS).map(value).collect();

@@ -2,6 +2,7 @@
 
 use super::{Cell, Metric, Results, noise_bound, show};
 use crate::experiment::{Expectation, Relation};
+use crate::run::Row;
 use crate::stats::Estimate;
 use crate::task::Measures;
 
@@ -17,6 +18,9 @@ pub struct Comparison<'a> {
     /// Whether the two agree.
     pub agrees: bool,
 }
+
+/// What was published and what we found, in words, and whether the two agree.
+type Verdict = (String, String, bool);
 
 impl<'a> Results<'a> {
     /// The published statements that can be held against these rows.
@@ -37,10 +41,12 @@ impl<'a> Results<'a> {
         Some(Comparison { expectation: e, published, ours, agrees })
     }
 
-    fn by_metric(&self, e: &Expectation) -> Option<(String, String, bool)> {
+    fn by_metric(&self, e: &Expectation) -> Option<Verdict> {
         let metric = self.metrics.iter().find(|metric| metric.name == e.metric)?;
         let model = e.model?;
         let cell = self.cell(e.section, model, &e.place)?;
+        let against =
+            |cell: &Cell, other: &Cell| format!("{} against {}", ours(metric, cell, false), ours(metric, other, false));
         let other = |model: usize| Some((self.cell(e.section, model, &e.place)?, &self.experiment.models[model]));
         let estimate = cell.get(metric.name);
         let images = self.experiment.sections[e.section].measures != Measures::Runs;
@@ -58,36 +64,26 @@ impl<'a> Results<'a> {
             Relation::Below(p) => {
                 (format!("below {}", around(value(p))), ours(metric, cell, images), estimate.mean? < p)
             }
-            Relation::Above(than) if images => self.above_on_common_folds(metric, e, model, than)?,
+            Relation::Above(than) if images => self.above_on_common_folds(metric, e, than)?,
             Relation::Above(than) => {
                 let (theirs, name) = other(than)?;
-                let shown = format!("{} against {}", ours(metric, cell, false), ours(metric, theirs, false));
-                (format!("above {name}"), shown, estimate.mean? > theirs.get(metric.name).mean?)
+                (format!("above {name}"), against(cell, theirs), estimate.mean? > theirs.get(metric.name).mean?)
             }
             Relation::Equals(to) => {
                 let (theirs, name) = other(to)?;
                 let (a, b) = (estimate, theirs.get(metric.name));
                 let overlap = a.lower? <= b.upper? && b.lower? <= a.upper?;
-                let shown = format!("{} against {}", ours(metric, cell, false), ours(metric, theirs, false));
-                (format!("equal to {name}"), shown, overlap)
+                (format!("equal to {name}"), against(cell, theirs), overlap)
             }
         })
     }
 
     /// The order of two models over the seeds that both have.
-    fn above_on_common_folds(
-        &self,
-        metric: &Metric,
-        e: &Expectation,
-        model: usize,
-        than: usize,
-    ) -> Option<(String, String, bool)> {
+    fn above_on_common_folds(&self, metric: &Metric, e: &Expectation, than: usize) -> Option<Verdict> {
         let rows = |model: usize| Some(self.of(self.group(e.section, model, &e.place)?));
-        let (mine, theirs) = (rows(model)?, rows(than)?);
-        let pairs = mine
-            .iter()
-            .filter_map(|row| Some((*row, *theirs.iter().find(|other| other.spec.seed() == row.spec.seed())?)));
-        let (a, b): (Vec<_>, Vec<_>) = pairs.unzip();
+        let (mine, theirs) = (rows(e.model?)?, rows(than)?);
+        let twin = |row: &Row| theirs.iter().copied().find(|other| other.spec.seed() == row.spec.seed());
+        let (a, b): (Vec<_>, Vec<_>) = mine.iter().filter_map(|row| Some((*row, twin(row)?))).unzip();
         let (common, name) = (a.len(), &self.experiment.models[than]);
         let (mine, others) = (metric.estimate(a), metric.estimate(b));
         let (shown, shown_other) = (show(mine, metric.show), show(others, metric.show));
@@ -96,13 +92,13 @@ impl<'a> Results<'a> {
     }
 
     #[cfg(not(feature = "images"))]
-    fn by_length(&self, _: &Expectation) -> Option<(String, String, bool)> {
+    fn by_length(&self, _: &Expectation) -> Option<Verdict> {
         None
     }
 
     /// Sequences by length, under thresholds from the reference.
     #[cfg(feature = "images")]
-    fn by_length(&self, e: &Expectation) -> Option<(String, String, bool)> {
+    fn by_length(&self, e: &Expectation) -> Option<Verdict> {
         use super::histories::models;
         use super::metric::percent;
         use super::sequences::{by_length, thresholds};
@@ -149,7 +145,7 @@ fn ours(metric: &Metric, cell: &Cell, images: bool) -> String {
 }
 
 /// A published mean agrees if the two intervals overlap, up to the rounding of two printed digits.
-fn mean(what: &str, [published, half]: [f64; 2], ours: Estimate) -> Option<(String, String, bool)> {
+fn mean(what: &str, [published, half]: [f64; 2], ours: Estimate) -> Option<Verdict> {
     let (mean, lower, upper) = (ours.mean?, ours.lower.or(ours.mean)?, ours.upper.or(ours.mean)?);
     let slack = half + half_unit(published) + half_unit(half);
     let agrees = lower - slack <= published && published <= upper + slack;

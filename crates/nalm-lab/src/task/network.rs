@@ -1,10 +1,8 @@
-//! Networks from names: the task's own, with the unit behind its front, or a stack of layers as experiment files write them.
+//! Stacks of layers as experiment files write them, and the options of modules.
 
 use super::catalogue::{Catalogue, alias};
 use crate::error::Result;
 use crate::run::spec::{json, setting};
-use nalm::module::{Dispatch, Shape};
-use nalm::task::FrontLayer;
 use nalm::{Network, Options, architecture};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -91,26 +89,6 @@ pub fn options(catalogue: &Catalogue, module: &str, given: &Options) -> Result<O
     let own = given.iter().filter(|(name, _)| spec.options.iter().any(|option| option.name == *name));
     own.for_each(|(name, value)| options.set(name, value.clone()));
     Ok(options.check(spec.name, spec.options)?)
-}
-
-/// The task's own network: its front, and the unit with one output.
-pub fn unit(
-    catalogue: &Catalogue,
-    front: &[FrontLayer],
-    module: &str,
-    inputs: usize,
-    given: &Options,
-) -> Result<Network<f32>> {
-    let mut layers: Vec<Box<dyn Dispatch<f32>>> = Vec::new();
-    let mut inputs = inputs;
-    for layer in front {
-        let spec = &catalogue.module(layer.module)?.single;
-        layers.push((spec.build)(Shape::new(inputs, layer.outputs)?, &Options::new())?);
-        inputs = layer.outputs;
-    }
-    let spec = &catalogue.module(module)?.single;
-    layers.push((spec.build)(Shape::new(inputs, 1)?, &options(catalogue, module, given)?)?);
-    Ok(Network::new(layers)?)
 }
 
 #[cfg(test)]

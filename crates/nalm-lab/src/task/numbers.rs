@@ -7,11 +7,13 @@ use crate::error::{Context, Error, Result, bail};
 use crate::run::curve::{Curve, Recorder};
 use crate::run::spec::{hex, json};
 use crate::run::{Row, Spec, Status, schedule};
+use nalm::module::Shape;
 use nalm::second_order::follow;
 use nalm::setting::Kind;
 use nalm::task::FrontLayer;
 use nalm::{
-    Config, GradientNoise, LoggedErrors, Network, Observer, Optimiser, Outcome, Penalty, Setting, Stream, Verdict,
+    Config, GradientNoise, LoggedErrors, Network, Observer, Optimiser, Options, Outcome, Penalty, Setting, Stream,
+    Verdict,
 };
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
@@ -138,13 +140,22 @@ impl Numbers {
         Self { about: problem.about(), problem: Box::new(problem) }
     }
 
+    /// A stack of layers, or the problem's own network: its front, and the unit with one output.
     fn network(&self, catalogue: &Catalogue, spec: &Spec) -> Result<Network<f32>> {
-        let inputs = spec.whole("inputs").unwrap_or_default() as usize;
+        let mut inputs = spec.whole("inputs").unwrap_or_default() as usize;
         if let Some(layers) = spec.get("layers") {
             let layers: Vec<Layer> = serde_json::from_value(layers.clone())?;
             return network::stack(catalogue, &layers, inputs);
         }
-        network::unit(catalogue, &self.problem.front(spec)?, spec.module(), inputs, &spec.options(&[]))
+        let build = |module, shape, options: &Options| (catalogue.module(module)?.single.build)(shape, options);
+        let mut layers = Vec::new();
+        for FrontLayer { module, outputs } in self.problem.front(spec)? {
+            layers.push(build(module, Shape::new(inputs, outputs)?, &Options::new())?);
+            inputs = outputs;
+        }
+        let (module, shape) = (spec.module(), Shape::new(inputs, 1)?);
+        layers.push(build(module, shape, &network::options(catalogue, module, &spec.options(&[]))?)?);
+        Ok(Network::new(layers)?)
     }
 
     /// Makes network, data and settings of a run.
