@@ -48,12 +48,11 @@ pub(crate) fn layers(catalogue: &nalm_lab::task::Catalogue, text: &str) -> Resul
     }
     let mut names: Vec<String> = Vec::new();
     let mut rest = text;
-    while let Some((name, more)) = rest.split_once('-').filter(|(name, _)| catalogue.module(name).is_ok()) {
+    while catalogue.module(rest).is_err()
+        && let Some((name, more)) = rest.split_once('-').filter(|(name, _)| catalogue.module(name).is_ok())
+    {
         names.push(name.into());
         rest = more;
-        if catalogue.module(rest).is_ok() {
-            break;
-        }
     }
     names.push(rest.into());
     let last = names.len() - 1;

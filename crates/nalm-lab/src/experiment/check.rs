@@ -74,26 +74,21 @@ impl Checker<'_> {
         for (schedule, phases) in &written.schedule {
             phases.read().at(|| format!("{}, schedule {schedule}", self.file))?;
         }
-        let figures = written.figures.as_deref().unwrap_or_default();
-        for name in figures {
+        let mut figures = Vec::new();
+        for name in written.figures.iter().flatten() {
             one_of("figure", name.get_ref(), &self.names.figures).at(|| self.at(name))?;
+            figures.push(name.get_ref().clone());
         }
-        let figures: Vec<String> = figures.iter().map(|name| name.get_ref().clone()).collect();
         let mut experiment = Experiment {
             name: name.into(),
             title: written.title.clone().unwrap_or_default(),
             analysis: written.analysis.trim().into(),
             preset: self.preset.clone(),
-            scale: String::new(),
             command: built_in::command(name, path, &self.preset, self.overrides),
             figures: if figures.is_empty() { vec!["facets".into()] } else { figures },
-            sections: Vec::new(),
             models: self.labels()?,
-            runs: Vec::new(),
-            groups: Vec::new(),
-            expectations: Vec::new(),
             baselines: written.baselines.iter().map(|name| self.model(name)).collect::<Result<_>>()?,
-            notes: Vec::new(),
+            ..Experiment::default()
         };
         let whole = [WrittenSection::default()];
         let sections = if written.section.is_empty() { &whole[..] } else { &written.section };
@@ -155,8 +150,8 @@ impl Checker<'_> {
         let Some(task_name) = section.task.as_ref().or(written.task.as_ref()) else {
             ensure!(written.model.is_empty(), "{} has no task", self.file);
             let known = ["title", "analysis", "figures", "task", "default_preset"];
-            let unknown = written.settings.keys().next().map(|key| (key, nalm::Error::unknown("key", key, &known)));
-            return unknown.map_or(Ok(()), |(key, error)| Err(error).at(|| self.line_of_key(key)));
+            let Some(key) = written.settings.keys().next() else { return Ok(()) };
+            return one_of("key", key, &known).map(drop).at(|| self.line_of_key(key));
         };
         let task = self.catalogue.task(task_name.get_ref()).at(|| self.at(task_name))?;
         if let Some(scale) = self.preset(section, |preset| preset.scale.as_ref()) {
@@ -165,13 +160,11 @@ impl Checker<'_> {
         let sweep = self.preset(section, |preset| preset.sweep.as_ref()).or(section.sweep.as_ref());
         let sweep = places::sweep(self, sweep.unwrap_or(&written.sweep))?;
         let ranges = places::ranges(self, &**task, self.preset(section, |preset| preset.ranges.as_deref()))?;
-        if sweep.is_empty() || ranges.len() == 1 {
-            return self.part(section, section.name.clone(), &**task, &ranges, &sweep, into);
-        }
-        for range in ranges {
+        let apart = !sweep.is_empty() && ranges.len() > 1;
+        for part in ranges.chunks(if apart { 1 } else { ranges.len() }) {
             let on = if section.name.is_empty() { "on" } else { " on" };
-            let name = format!("{}{on} {}", section.name, range.label);
-            self.part(section, name, &**task, &[range], &sweep, into)?;
+            let name = if apart { format!("{}{on} {}", section.name, part[0].label) } else { section.name.clone() };
+            self.part(section, name, &**task, part, &sweep, into)?;
         }
         Ok(())
     }

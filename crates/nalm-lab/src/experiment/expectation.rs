@@ -41,6 +41,7 @@ pub enum Relation {
 }
 
 pub(super) fn check(checker: &Checker<'_>, experiment: &Experiment) -> Result<Vec<Expectation>> {
+    let sections: Vec<&str> = experiment.sections.iter().map(|section| section.name.as_str()).collect();
     let mut all = Vec::new();
     for expect in &checker.written.expect {
         if let Some(preset) = &expect.preset {
@@ -64,8 +65,18 @@ pub(super) fn check(checker: &Checker<'_>, experiment: &Experiment) -> Result<Ve
         if other || checker.is_changed() {
             continue;
         }
-        for label in places(expect, experiment, model) {
-            let section = section(checker, expect, experiment, model, &label)?;
+        let named =
+            expect.section.as_ref().map(|name| one_of("section", name.get_ref(), &sections).at(|| checker.at(name)));
+        let named = named.transpose()?;
+        let group = |label: &str| experiment.groups.iter().find(|g| Some(g.model) == model && g.place == label);
+        let labels = match &expect.range {
+            Some(range) => vec![range.get_ref().clone()],
+            // The only place of a task without ranges, or all of the paper's.
+            None if group("").is_some() => vec![String::new()],
+            None => super::places::paper_ranges(),
+        };
+        for label in labels {
+            let section = named.or_else(|| Some(group(&label)?.section)).unwrap_or(0);
             for &(length, relation) in &relations {
                 let (metric, source, place) = (metric.to_string(), expect.source.clone(), label.clone());
                 all.push(Expectation { section, model, place, metric, length, relation, source });
@@ -73,30 +84,6 @@ pub(super) fn check(checker: &Checker<'_>, experiment: &Experiment) -> Result<Ve
         }
     }
     Ok(all)
-}
-
-/// The range of a statement; without one, all of the paper's, or the only place of a task without ranges.
-fn places(expect: &Expect, experiment: &Experiment, model: Option<usize>) -> Vec<String> {
-    if let Some(range) = &expect.range {
-        return vec![range.get_ref().clone()];
-    }
-    let plain = experiment.groups.iter().any(|group| Some(group.model) == model && group.place.is_empty());
-    if plain { vec![String::new()] } else { super::places::paper_ranges() }
-}
-
-fn section(
-    checker: &Checker<'_>,
-    expect: &Expect,
-    experiment: &Experiment,
-    model: Option<usize>,
-    place: &str,
-) -> Result<usize> {
-    let Some(name) = &expect.section else {
-        let group = experiment.groups.iter().find(|group| Some(group.model) == model && group.place == place);
-        return Ok(group.map_or(0, |group| group.section));
-    };
-    let names: Vec<&str> = experiment.sections.iter().map(|section| section.name.as_str()).collect();
-    one_of("section", name.get_ref(), &names).at(|| checker.at(name))
 }
 
 /// What is said of a metric, by length where it goes by length.

@@ -27,7 +27,7 @@ pub struct Names {
 }
 
 /// An experiment, checked and complete.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Experiment {
     /// The name of its file.
     pub name: String,

@@ -29,8 +29,7 @@ pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
     for (panel, rule) in rules.iter().enumerate() {
         let (bottom, top) = slots.ends(panel);
         let y = Axis::linear(0.0, 100.0, bottom, top);
-        slots.svg.bold(LEFT, top - 10.0, &format!("Accuracy, {rule}, %"));
-        slots.ticks(&y);
+        slots.head(&format!("Accuracy, {rule}, %"), 10.0, &y);
         for (place, model) in models.iter().enumerate() {
             let (label, runs) = (model.label, model.products().len());
             for (k, (of, metric)) in SERIES.iter().enumerate() {
@@ -49,6 +48,6 @@ pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
     }
     let labels: Vec<&str> = models.iter().map(|model| model.label).collect();
     let floor = slots.labels(rules.len(), &labels, if slots.slot() < 150.0 { 15.0 } else { 0.0 });
-    let names = SERIES.iter().enumerate().map(|(k, (name, _))| (k, *name));
-    Some(Figure::with_legend("-accuracy", slots.svg, names, (LEFT, floor + 58.0), data))
+    let names: Vec<_> = SERIES.iter().enumerate().map(|(k, (name, _))| (k, *name)).collect();
+    Some(Figure::with_legend("-accuracy", slots.svg, &names, (LEFT, floor + 58.0), data))
 }

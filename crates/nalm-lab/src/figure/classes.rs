@@ -5,7 +5,7 @@ use super::slots::{LEFT, Slots, WIDTH, bar};
 use super::svg::{Anchor, Axis, Svg, colour, mix};
 use super::{Figure, record};
 use crate::summary::Results;
-use crate::summary::histories::models;
+use crate::summary::histories::{is_strict, models};
 use nalm_vision::score::Confusion;
 
 /// The fold whose classes were published.
@@ -17,7 +17,7 @@ type Counts = [[u32; 10]; 10];
 pub(super) fn draw(results: &Results<'_>) -> Vec<Figure> {
     let models = models(results);
     // The published figures cut fractions off for isolated digits, and round for colours.
-    let truncated = results.experiment.sections[0].task == "mnist-isolated";
+    let truncated = is_strict(results);
     let read = models.iter().filter_map(|model| {
         let (_, rows) = model.products().into_iter().find(|(seed, _)| *seed == FOLD)?;
         Some(Found { index: model.index, label: model.label, confusion: rows.last()?.confusion.as_ref()? })
@@ -66,8 +66,7 @@ fn bars(truncated: bool, found: &[Found<'_>]) -> Figure {
     for (k, &(title, cut, low)) in panels.iter().enumerate() {
         let (bottom, top) = slots.ends(k);
         let (y, wide) = (Axis::linear(low, 1.0, bottom, top), slots.wide());
-        slots.svg.bold(LEFT, top - 9.0, title);
-        slots.ticks(&y);
+        slots.head(title, 9.0, &y);
         for digit in 0..10 {
             for (place, of) in found.iter().enumerate() {
                 let left = slots.x(digit, place) - 0.5 * wide;
@@ -81,8 +80,8 @@ fn bars(truncated: bool, found: &[Found<'_>]) -> Figure {
         data.push(record(&[&of.label, &digit, &of.share(true, digit), &of.share(false, digit)]));
     }
     let floor = slots.labels(panels.len(), &["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"], 0.0);
-    let names = found.iter().map(|of| (of.index, of.label));
-    Figure::with_legend("-classes", slots.svg, names, (LEFT, floor + 44.0), data)
+    let names: Vec<_> = found.iter().map(|of| (of.index, of.label)).collect();
+    Figure::with_legend("-classes", slots.svg, &names, (LEFT, floor + 44.0), data)
 }
 
 fn matrices(truncated: bool, found: &[Found<'_>]) -> Figure {

@@ -58,7 +58,7 @@ impl Heights {
         self.every(1).filter(lowest).collect()
     }
 
-    /// The path of one level; `place` maps grid coordinates to the drawing.
+    /// The path of one level; `place` maps numbers to the drawing.
     pub(super) fn contour(&self, level: f64, place: impl Fn(f64, f64) -> (f64, f64)) -> String {
         let mut d = String::new();
         for j in 0..self.rows - 1 {
@@ -71,7 +71,8 @@ impl Heights {
                     if (u < 0.0) != (v < 0.0) {
                         let t = u / (u - v);
                         let mix = |p: usize, q: usize| p as f64 + t * (q as f64 - p as f64);
-                        crossings.push(place(mix(a, c), mix(b, e)));
+                        let (x, y) = self.place(mix(a, c), mix(b, e));
+                        crossings.push(place(x, y));
                     }
                 }
                 for pair in crossings.chunks_exact(2) {

@@ -13,7 +13,7 @@ const GRID: Grid = Grid { columns: 2, corner: (68.0, 30.0), size: (330.0, 190.0)
 
 pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
     let models = models(results);
-    if results.experiment.sections[0].task == "mnist-sequential" { errors(&models) } else { digits(results, &models) }
+    digits(results, &models).or_else(|| errors(&models))
 }
 
 /// The mean over runs at every epoch that all of them have reached.
@@ -91,6 +91,6 @@ fn drawing(caption: &str) -> Svg {
 
 /// The legend below the panels, and the figure.
 fn finish(svg: Svg, models: &[Model<'_>], panels: usize, data: Vec<Vec<String>>) -> Figure {
-    let names = models.iter().map(|model| (model.index, model.label));
-    Figure::with_legend("-epochs", svg, names, (68.0, GRID.height(panels) - 10.0), data)
+    let names: Vec<_> = models.iter().map(|model| (model.index, model.label)).collect();
+    Figure::with_legend("-epochs", svg, &names, (68.0, GRID.height(panels) - 10.0), data)
 }

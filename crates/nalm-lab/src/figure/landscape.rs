@@ -62,7 +62,7 @@ fn three_dimensional(svg: &mut Svg, data: &mut Vec<Vec<String>>) {
     for k in 1..=20 {
         // Closer together where the loss is small.
         let level = CUT * (f64::from(k) / 20.0).powi(2);
-        let d = fine.contour(level, |i, j| floor(fine.place(i, j)));
+        let d = fine.contour(level, |w1, w2| floor((w1, w2)));
         svg.stroke(&d, &shade(level / CUT), 0.8);
     }
     // Back to front.
@@ -103,11 +103,7 @@ fn box_panel(svg: &mut Svg, data: &mut Vec<Vec<String>>, title: &str, loss: Loss
     let (low, high) = grid.range();
     for k in 0..20 {
         let t = (f64::from(k) + 0.5) / 20.0;
-        let place = |i, j| {
-            let (w1, w2) = grid.place(i, j);
-            (x.at(w1), y.at(w2))
-        };
-        let d = grid.contour(low + (high - low) * t * t, place);
+        let d = grid.contour(low + (high - low) * t * t, |w1, w2| (x.at(w1), y.at(w2)));
         svg.stroke(&d, &shade(t * t), 1.0);
     }
     let minima = grid.minima();

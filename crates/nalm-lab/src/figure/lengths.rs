@@ -33,8 +33,7 @@ pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
     for (k, (title, logarithmic)) in FACETS.into_iter().enumerate() {
         let all = others.iter().flat_map(|(_, cells)| cells);
         let y = slots.axis(k, logarithmic, all.map(|cell| facets(cell)[k]));
-        slots.svg.bold(LEFT, y.end - 10.0, title);
-        slots.ticks(&y);
+        slots.head(title, 10.0, &y);
         for (place, (model, cells)) in others.iter().enumerate() {
             let means = cells.iter().enumerate().filter_map(|(length, cell)| Some((length, facets(cell)[k].mean?)));
             let line: Vec<_> = means.clone().map(|(length, mean)| (slots.x(length, place), y.at(mean))).collect();
@@ -55,6 +54,6 @@ pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
         let row = |(k, c): (usize, &ByLength)| estimates(&[&model.label, &(k + 1), &c.n, &c.solved], facets(c));
         data.extend(cells.iter().enumerate().map(row));
     }
-    let names = others.iter().map(|(model, _)| (model.index, model.label));
-    Some(Figure::with_legend("-lengths", slots.svg, names, (LEFT, floor + 60.0), data))
+    let names: Vec<_> = others.iter().map(|(model, _)| (model.index, model.label)).collect();
+    Some(Figure::with_legend("-lengths", slots.svg, &names, (LEFT, floor + 60.0), data))
 }

@@ -99,10 +99,13 @@ impl Figure {
     }
 
     /// The same with a legend at the bottom, from a place on.
-    fn with_legend<'a, N>(suffix: &str, mut svg: Svg, names: N, at: (f64, f64), data: Vec<Vec<String>>) -> Self
-    where
-        N: IntoIterator<Item = (usize, &'a str)>,
-    {
+    fn with_legend(
+        suffix: &str,
+        mut svg: Svg,
+        names: &[(usize, &str)],
+        at: (f64, f64),
+        data: Vec<Vec<String>>,
+    ) -> Self {
         let end = svg.legend(names, at);
         Self::new(suffix, svg, end + 12.0, data)
     }

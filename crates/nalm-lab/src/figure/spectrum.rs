@@ -36,6 +36,6 @@ pub(super) fn draw() -> Option<Figure> {
     }
     svg.frame(&x, &y, "direction, largest first", "eigenvalue over the largest");
     svg.frame(&x2, &y2, "direction, largest first", "share of exchange");
-    let names = spectra.iter().enumerate().map(|(k, (range, _))| (k, *range));
-    Some(Figure::with_legend("-spectrum", svg, names, (68.0, 392.0), data))
+    let names: Vec<_> = spectra.iter().enumerate().map(|(k, (range, _))| (k, *range)).collect();
+    Some(Figure::with_legend("-spectrum", svg, &names, (68.0, 392.0), data))
 }

@@ -139,14 +139,14 @@ impl Svg {
     }
 
     /// Names with their marks, in as many lines as they need; returns where the lines end.
-    pub fn legend<'a>(&mut self, names: impl IntoIterator<Item = (usize, &'a str)>, (left, top): (f64, f64)) -> f64 {
+    pub fn legend(&mut self, names: &[(usize, &str)], (left, top): (f64, f64)) -> f64 {
         let (mut x, mut y) = (left, top);
         for (k, name) in names {
             let width = 16.0 + text_width(name) + 18.0;
             if x > left && x + width > self.width - 8.0 {
                 (x, y) = (left, y + 20.0);
             }
-            self.mark(k, x + 4.0, y - 4.0, name);
+            self.mark(*k, x + 4.0, y - 4.0, name);
             self.text(x + 14.0, y, Anchor::Start, name);
             x += width;
         }
@@ -227,10 +227,8 @@ impl Axis {
 
     /// Where a number is; outside ones are at the edge.
     pub fn at(&self, v: f64) -> f64 {
-        let (v, low, high) = match self.logarithmic {
-            true => (v.max(1e-300).log10(), self.low.log10(), self.high.log10()),
-            false => (v, self.low, self.high),
-        };
+        let scaled = |v: f64| if self.logarithmic { v.max(1e-300).log10() } else { v };
+        let [v, low, high] = [v, self.low, self.high].map(scaled);
         self.start + ((v - low) / (high - low)).clamp(0.0, 1.0) * (self.end - self.start)
     }
 

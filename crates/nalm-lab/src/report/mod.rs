@@ -54,7 +54,7 @@ pub fn write(results: &Results<'_>, kinds: &[Kind], contents: &Contents, folder:
         match section.measures {
             Measures::Runs => blocks.extend(tables::results(results, k)),
             #[cfg(feature = "images")]
-            Measures::Products => blocks.extend(digits::products(results)),
+            Measures::Products { .. } => blocks.extend(digits::products(results)),
             #[cfg(feature = "images")]
             Measures::Sequences => blocks.extend(digits::sequences(results)),
             #[cfg(not(feature = "images"))]

@@ -5,7 +5,7 @@
 //! ones; [`published`] does the same and [`corrected`] does not.
 
 use super::root::{bisect, expand};
-use super::special::{digamma, ln_gamma};
+use super::special::digamma;
 use super::{CHI2, Estimate, moments, student};
 
 /// Errors are kept this far from 0 and from 0.5.
@@ -74,7 +74,7 @@ fn precision(m: f64, a: f64, b: f64) -> f64 {
 fn profile(m: f64, a: f64, b: f64) -> f64 {
     let v = precision(m, a, b);
     let (alpha, beta) = (m * v, (1.0 - m) * v);
-    ln_gamma(v) - ln_gamma(alpha) - ln_gamma(beta) + (alpha - 1.0) * a + (beta - 1.0) * b
+    libm::lgamma(v) - libm::lgamma(alpha) - libm::lgamma(beta) + (alpha - 1.0) * a + (beta - 1.0) * b
 }
 
 #[cfg(test)]

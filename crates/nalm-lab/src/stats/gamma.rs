@@ -5,7 +5,7 @@
 //! ln a - psi(a) = ln mu - 1 - L + M / mu.
 
 use super::root::{bisect, expand};
-use super::special::{ln_gamma, ln_minus_digamma};
+use super::special::ln_minus_digamma;
 use super::{CHI2, Estimate, moments, student};
 
 /// The mean of positive values with its 95 % interval; Student's t where the values hardly differ.
@@ -28,7 +28,7 @@ pub fn interval(x: &[f64]) -> Estimate {
 fn profile(mu: f64, log: f64) -> f64 {
     let target = libm::log(mu) - 1.0 - log + 1.0 / mu;
     let a = libm::exp(bisect(-60.0, 60.0, |ln_a| target - ln_minus_digamma(libm::exp(ln_a))));
-    a * libm::log(a / mu) - ln_gamma(a) + (a - 1.0) * log - a / mu
+    a * libm::log(a / mu) - libm::lgamma(a) + (a - 1.0) * log - a / mu
 }
 
 #[cfg(test)]

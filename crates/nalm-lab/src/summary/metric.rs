@@ -96,16 +96,6 @@ pub fn plain(v: f64) -> String {
     format!("{v:.2}")
 }
 
-/// No digits after the point.
-pub fn whole(v: f64) -> String {
-    format!("{v:.0}")
-}
-
-/// Two digits and a power of ten.
-pub fn small(v: f64) -> String {
-    format!("{v:.1e}")
-}
-
 /// Per cent, with the sign.
 pub fn percent(v: f64) -> String {
     format!("{:.1} %", 100.0 * v)
@@ -124,6 +114,7 @@ pub const OTHERS: [&str; 2] = ["noise_bound", "success_at_length"];
 /// The metrics of this project, in the order of their columns.
 pub fn list() -> Vec<Metric> {
     use Estimator::{Beta, Error, Gamma, Mean, Rate, Share};
+    let (whole, small) = (|v: f64| format!("{v:.0}"), |v: f64| format!("{v:.1e}"));
     let success = |row: &Row| flag(Some(row.is_solved()));
     let inside = |row: &Row| flag(Some(row.number("validation_error").is_some_and(|error| error < FLAT)));
     let listed = |name, label, estimator, of| Metric::new(name, label, estimator, of).in_csv().in_tables();

@@ -106,8 +106,7 @@ impl<'a> Results<'a> {
 
     /// The group of a model at a place.
     pub fn group(&self, section: usize, model: usize, place: &str) -> Option<&'a Group> {
-        let groups = self.experiment.groups.iter();
-        groups.into_iter().find(|g| g.section == section && g.model == model && g.place == place)
+        self.experiment.groups.iter().find(|g| g.section == section && g.model == model && g.place == place)
     }
 
     /// How many rows of the experiment there are.

@@ -20,7 +20,7 @@ pub struct Comparison<'a> {
 }
 
 /// What was published and what we found, in words, and whether the two agree.
-type Verdict = (String, String, bool);
+pub(super) type Verdict = (String, String, bool);
 
 impl<'a> Results<'a> {
     /// The published statements that can be held against these rows.
@@ -35,7 +35,8 @@ impl<'a> Results<'a> {
                 (format!("{published}"), format!("{ours:.4}"), rounds_to(ours, published))
             }
             ("noise_bound", _) => return None,
-            ("success_at_length", _) => self.by_length(e)?,
+            #[cfg(feature = "images")]
+            ("success_at_length", _) => super::sequences::verdict(self, e)?,
             _ => self.by_metric(e)?,
         };
         Some(Comparison { expectation: e, published, ours, agrees })
@@ -90,44 +91,6 @@ impl<'a> Results<'a> {
         let shown = format!("{shown} against {shown_other} ({}, {common} common folds)", metric.label);
         Some((format!("above {name}"), shown, mine.mean? > others.mean?))
     }
-
-    #[cfg(not(feature = "images"))]
-    fn by_length(&self, _: &Expectation) -> Option<Verdict> {
-        None
-    }
-
-    /// Sequences by length, under thresholds from the reference.
-    #[cfg(feature = "images")]
-    fn by_length(&self, e: &Expectation) -> Option<Verdict> {
-        use super::histories::models;
-        use super::metric::percent;
-        use super::sequences::{by_length, thresholds};
-        /// Lengths at which a model must be above another one to be so "at several lengths".
-        const SEVERAL: usize = 3;
-        let models = models(self);
-        let find = |index: usize| models.iter().find(|model| model.index == index);
-        let model = find(e.model?)?;
-        let limits = thresholds(models.iter().find(|model| model.is_reference())?)?;
-        match (e.relation, e.length) {
-            (Relation::Is(rate), Some(length)) => {
-                let planned = self.group(e.section, e.model?, &e.place)?.runs.len();
-                let judged = by_length(model, &limits);
-                let cell = judged.get(length.checked_sub(1)?).filter(|_| model.rows.len() == planned)?;
-                let ours = format!("{} of {}: {}", cell.solved, cell.n, show(cell.success, percent));
-                Some((format!("solves length {length} in {}", percent(rate)), ours, contains(cell.success, rate)))
-            }
-            (Relation::Above(than), _) => {
-                let other = find(than)?;
-                let [ours, theirs] = [model, other].map(|model| by_length(model, &limits));
-                let pairs = || ours.iter().zip(&theirs).filter_map(|(a, b)| Some((a.success.mean?, b.success.mean?)));
-                let (above, below) = (pairs().filter(|(a, b)| a > b).count(), pairs().filter(|(a, b)| a < b).count());
-                let runs = (model.rows.len(), other.rows.len());
-                let shown = format!("above at {above} lengths, below at {below} ({} and {} runs)", runs.0, runs.1);
-                Some((format!("above {} at several lengths", other.label), shown, above >= SEVERAL))
-            }
-            _ => None,
-        }
-    }
 }
 
 /// What we found of a metric, with the number of runs.
@@ -163,6 +126,7 @@ fn rounds_to(x: f64, published: f64) -> bool {
     (x - published).abs() <= 0.5 * 10f64.powf(published.abs().log10().floor() - 2.0)
 }
 
-fn contains(e: Estimate, p: f64) -> bool {
+/// Whether a published value lies in an interval.
+pub(super) fn contains(e: Estimate, p: f64) -> bool {
     e.lower.is_some_and(|lower| lower <= p) && e.upper.is_some_and(|upper| p <= upper)
 }

@@ -88,7 +88,10 @@ impl Task for Images {
     }
 
     fn measures(&self) -> Measures {
-        if self.view.is_none() { Measures::Sequences } else { Measures::Products }
+        match self.view {
+            Some(view) => Measures::Products { strict: matches!(view, View::Isolated { .. }) },
+            None => Measures::Sequences,
+        }
     }
 
     fn numerics(&self) -> u64 {
@@ -100,9 +103,7 @@ impl Task for Images {
         let (Some(head), None) = (&choices.module, &choices.layers) else {
             bail!("{} takes a module that multiplies two numbers: {}", self.name, heads.join(", "))
         };
-        if !heads.contains(&head.as_str()) {
-            return Err(nalm::Error::unknown("head", head, heads).into());
-        }
+        choose::one_of("head", head, heads)?;
         ensure!(choices.schedule.is_none(), "{} has no schedules", self.name);
         for (name, instead) in [
             ("steps", "counts in epochs; give --set epochs=N instead of steps"),

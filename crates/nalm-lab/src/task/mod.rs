@@ -51,7 +51,10 @@ pub enum Measures {
     /// Solved or not, when, how sparse.
     Runs,
     /// Accuracies of a product and its digits.
-    Products,
+    Products {
+        /// Whether they were published by strict equality, too, with fractions of digits cut off.
+        strict: bool,
+    },
     /// Errors by length of a sequence.
     Sequences,
 }

@@ -1,5 +1,6 @@
 //! A table of one's own: inputs and target are columns of a CSV file, of which some rows are held out.
 
+use super::choose::one_of;
 use super::numbers::{About, Problem, complete};
 use crate::error::{Context, Error, Result, bail, ensure};
 use crate::run::Spec;
@@ -28,10 +29,7 @@ const TEXT: Kind = Kind::Text { what: "text", normal: |text| Ok(text.into()) };
 const COLUMN: Kind = Kind::Text { what: "the name of a column", normal: |text| Ok(text.into()) };
 const SPLIT: Kind = Kind::Text {
     what: "random or extremes",
-    normal: |text| match text {
-        "random" | "extremes" => Ok(text.into()),
-        other => Err(nalm::Error::unknown("split", other, &["random", "extremes"])),
-    },
+    normal: |text| one_of("split", text, &["random", "extremes"]).map(|_| text.into()),
 };
 
 const SETTINGS: [Setting; 8] = [
@@ -114,10 +112,7 @@ impl Problem for TableProblem {
         let known = self.files().get(&data).map(|file| file.path.clone());
         let (hash, names) = self.open(known.as_deref().unwrap_or(Path::new(&data)))?;
         let all: Vec<&str> = names.iter().map(String::as_str).collect();
-        let there = |name: &str| match all.contains(&name) {
-            true => Ok(()),
-            false => Err(nalm::Error::unknown("column", name, &all)).at(|| data.clone()),
-        };
+        let there = |name: &str| one_of("column", name, &all).at(|| data.clone());
         let Some(target) = text(given, "target") else {
             bail!("{data} needs a target, one of its columns: {}", all.join(", "))
         };
