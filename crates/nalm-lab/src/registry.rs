@@ -50,7 +50,7 @@ impl Registry {
 
     /// The rows of an experiment, summarised.
     pub fn results<'a>(&'a self, experiment: &'a Experiment, contents: &'a Contents) -> Results<'a> {
-        Results::new(&self.catalogue, &self.metrics, experiment, &contents.rows)
+        Results::new(&self.catalogue, &self.metrics, experiment, contents)
     }
 
     /// Writes the page of an experiment, its figures and their data into a folder.

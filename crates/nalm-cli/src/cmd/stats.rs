@@ -11,7 +11,6 @@ use nalm_lab::stats::{Estimate, beta, gamma, wilson};
 use nalm_lab::summary::show;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
-use std::fmt::Display;
 use std::io::Write;
 use std::path::Path;
 
@@ -164,13 +163,11 @@ fn print_table(table: &Table) -> Result<()> {
 }
 
 fn print_csv(table: &Table) -> Result<()> {
-    fn head<'a>(cells: &'a [String], n: &'a dyn Display) -> Vec<&'a dyn Display> {
-        cells.iter().map(|cell| cell as &dyn Display).chain([n]).collect()
-    }
+    let head = |cells: &[String], n: String| [cells, &[n]].concat();
     let kinds = ["success", "solved_at", "sparsity_published", "sparsity_corrected"];
-    let mut records = vec![columns(&head(&table.columns, &"n"), kinds)];
-    let groups = table.groups.iter();
-    records.extend(groups.map(|(cells, group)| estimates(&head(cells, &group.runs.len()), group.estimates())));
+    let mut records = vec![columns(head(&table.columns, "n".into()), kinds)];
+    let row = |(cells, g): (&Vec<String>, &Group)| estimates(head(cells, g.runs.len().to_string()), g.estimates());
+    records.extend(table.groups.iter().map(row));
     Ok(write!(std::io::stdout().lock(), "{}", csv(&records))?)
 }
 

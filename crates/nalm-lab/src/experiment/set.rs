@@ -5,6 +5,7 @@ use super::check::Checker;
 use super::overrides::plain;
 use crate::error::{Context, Result, ensure};
 use crate::task::{Choices, Task, choose};
+use std::collections::BTreeSet;
 
 /// Puts settings from the command line into a model that has them.
 pub(super) fn apply(checker: &Checker<'_>, task: &dyn Task, choices: &mut Choices) {
@@ -25,9 +26,7 @@ fn has(checker: &Checker<'_>, task: &dyn Task, module: Option<&str>, key: &str) 
 /// Says which models the settings are for; one that nobody has was mistyped.
 pub(super) fn notes(checker: &Checker<'_>, experiment: &Experiment) -> Result<Vec<String>> {
     let mut notes = Vec::new();
-    let mut all: Vec<usize> = experiment.groups.iter().map(|group| group.model).collect();
-    all.sort_unstable();
-    all.dedup();
+    let all: BTreeSet<usize> = experiment.groups.iter().map(|group| group.model).collect();
     for (key, value) in &checker.overrides.set {
         let has = |model: usize| {
             let module = checker.written.model[model].module.as_ref().map(|module| module.get_ref().as_str());
@@ -39,7 +38,7 @@ pub(super) fn notes(checker: &Checker<'_>, experiment: &Experiment) -> Result<Ve
         };
         let have: Vec<&str> = all.iter().filter(|&&m| has(m)).map(|&m| experiment.models[m].as_str()).collect();
         if have.is_empty() && !all.is_empty() {
-            let known = checker.catalogue.option_names().contains(&key.as_str());
+            let known = checker.catalogue.option_names().contains(key.as_str());
             ensure!(!known, "--set {key}: no model of {} has this option", experiment.name);
             let tasks = experiment.sections.iter().filter_map(|section| checker.catalogue.task(&section.task).ok());
             let tasks: Vec<&dyn Task> = tasks.map(|task| &**task).collect();

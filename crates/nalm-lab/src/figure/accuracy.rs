@@ -37,7 +37,7 @@ pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
                 let [mean, lower, upper] = super::parts(model.share(&metric)).map(|v| v.map(|v| 100.0 * v));
                 let e = Estimate { mean, lower, upper };
                 let values: Vec<f64> = model.values(&metric).iter().map(|v| 100.0 * v).collect();
-                let mut row = estimates(&[rule, &label, of, &runs], [e]);
+                let mut row = estimates(record(&[rule, &label, of, &runs]), [e]);
                 row.push(number(standard_error(&values)));
                 data.push(row);
                 let hint = format!("{label}, {of}: {:.2} % (n = {runs})", mean.unwrap_or_default());

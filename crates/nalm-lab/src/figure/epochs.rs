@@ -50,7 +50,7 @@ fn digits(results: &Results<'_>, models: &[Model<'_>]) -> Option<Figure> {
                 svg.fill_lightly(&format!("{}Z", polyline(&ribbon)), colour(model.index), 0.15);
             }
             svg.polyline(&edge(|e| e.mean), colour(model.index), 1.5);
-            data.extend(means.iter().map(|(epoch, e)| estimates(&[&title, &model.label, epoch], [*e])));
+            data.extend(means.iter().map(|(epoch, e)| estimates(record(&[&title, &model.label, epoch]), [*e])));
         }
         svg.panel(&title, &x, &y, "epochs", "share right");
     }

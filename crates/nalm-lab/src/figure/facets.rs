@@ -2,7 +2,7 @@
 
 use super::slots::{LEFT, Slots, WIDTH, bar};
 use super::svg::{Anchor, Svg, colour, text_width};
-use super::{Figure, columns, estimates};
+use super::{Figure, columns, estimates, record};
 use crate::experiment::Section;
 use crate::summary::{Cell, Metric, Results, of_section};
 
@@ -16,8 +16,8 @@ pub(super) fn draw(results: &Results<'_>, bars: bool) -> Vec<Figure> {
 
 fn data(metrics: &[Metric], cells: &[&Cell]) -> Vec<Vec<String>> {
     let names = || metrics.iter().filter(|metric| metric.csv).map(|metric| metric.name);
-    let row = |c: &&Cell| estimates(&[&c.label, &c.place, &c.n, &c.solved], names().map(|name| c.get(name)));
-    let head = columns(&[&"model", &"range", &"n", &"solved"], names());
+    let row = |c: &&Cell| estimates(record(&[&c.label, &c.place, &c.n, &c.solved]), names().map(|name| c.get(name)));
+    let head = columns(record(&[&"model", &"range", &"n", &"solved"]), names());
     [head].into_iter().chain(cells.iter().map(row)).collect()
 }
 

@@ -2,7 +2,7 @@
 
 use super::slots::{LEFT, Slots, WIDTH};
 use super::svg::{Anchor, Svg, colour};
-use super::{Figure, columns, estimates};
+use super::{Figure, columns, estimates, record};
 use crate::stats::Estimate;
 use crate::summary::Results;
 use crate::summary::histories::{Model, models};
@@ -49,9 +49,10 @@ pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
     let lengths: Vec<String> = (1..=LENGTHS).map(|length| length.to_string()).collect();
     let floor = slots.labels(FACETS.len(), &lengths, 0.0);
     slots.svg.text(460.0, floor + 35.0, Anchor::Middle, "Digits in a sequence");
-    let mut data = vec![columns(&[&"model", &"length", &"n", &"solved"], ["success", "solved_at", "sparsity_error"])];
+    let head = record(&[&"model", &"length", &"n", &"solved"]);
+    let mut data = vec![columns(head, ["success", "solved_at", "sparsity_error"])];
     for (model, cells) in &others {
-        let row = |(k, c): (usize, &ByLength)| estimates(&[&model.label, &(k + 1), &c.n, &c.solved], facets(c));
+        let row = |(k, c): (usize, &ByLength)| estimates(record(&[&model.label, &(k + 1), &c.n, &c.solved]), facets(c));
         data.extend(cells.iter().enumerate().map(row));
     }
     let names: Vec<_> = others.iter().map(|(model, _)| (model.index, model.label)).collect();

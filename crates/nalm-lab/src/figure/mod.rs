@@ -133,14 +133,16 @@ pub fn number(value: Option<f64>) -> String {
 }
 
 /// The names of a record's columns, with three columns for each estimate.
-pub fn columns<'a>(head: &[&dyn Display], estimates: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+pub fn columns<'a>(mut head: Vec<String>, estimates: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let parts = |name: &str| ["mean", "lower", "upper"].map(|part| format!("{name}_{part}"));
-    record(head).into_iter().chain(estimates.into_iter().flat_map(parts)).collect()
+    head.extend(estimates.into_iter().flat_map(parts));
+    head
 }
 
 /// A record that ends with estimates.
-pub fn estimates(head: &[&dyn Display], estimates: impl IntoIterator<Item = Estimate>) -> Vec<String> {
-    record(head).into_iter().chain(estimates.into_iter().flat_map(parts).map(number)).collect()
+pub fn estimates(mut head: Vec<String>, estimates: impl IntoIterator<Item = Estimate>) -> Vec<String> {
+    head.extend(estimates.into_iter().flat_map(parts).map(number));
+    head
 }
 
 /// Mean and ends of an estimate, as far as they are there.

@@ -18,7 +18,7 @@ pub(crate) fn checked(catalogue: &Catalogue, task: &dyn Task, choices: &Choices)
     for (name, value) in &choices.values {
         let Some(declared) = settings.iter().chain(options).find(|setting| setting.name == name) else {
             // An option of another module is refused by this one.
-            if module.is_some() && catalogue.option_names().contains(&name.as_str()) {
+            if module.is_some() && catalogue.option_names().contains(name.as_str()) {
                 nalm::setting::find(owner, options, name)?;
             }
             return Err(undeclared(catalogue, &[task], name));
@@ -37,7 +37,5 @@ pub(crate) fn undeclared(catalogue: &Catalogue, tasks: &[&dyn Task], name: &str)
     }
     let mut names = catalogue.option_names();
     names.extend(tasks.iter().flat_map(|task| task.settings()).map(|setting| setting.name));
-    names.sort_unstable();
-    names.dedup();
-    nalm::Error::unknown("option", name, &names).into()
+    nalm::Error::unknown("option", name, &Vec::from_iter(names)).into()
 }
