@@ -75,7 +75,7 @@ impl Checker<'_> {
             phases.read().at(|| format!("{}, schedule {schedule}", self.file))?;
         }
         let mut figures = Vec::new();
-        for name in written.figures.iter().flatten() {
+        for name in &written.figures {
             one_of("figure", name.get_ref(), &self.names.figures).at(|| self.at(name))?;
             figures.push(name.get_ref().clone());
         }

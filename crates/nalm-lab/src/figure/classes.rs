@@ -12,8 +12,6 @@ use nalm_vision::score::Confusion;
 const FOLD: u64 = 2;
 const CELL: f64 = 25.0;
 
-type Counts = [[u32; 10]; 10];
-
 pub(super) fn draw(results: &Results<'_>) -> Vec<Figure> {
     let models = models(results);
     // The published figures cut fractions off for isolated digits, and round for colours.
@@ -36,21 +34,6 @@ struct Found<'a> {
     confusion: &'a Confusion,
 }
 
-impl Found<'_> {
-    fn counts(&self, truncated: bool) -> &Counts {
-        if truncated { &self.confusion.truncated } else { &self.confusion.rounded }
-    }
-
-    /// How often a digit was there, what was not read as a number included.
-    fn all(&self, digit: usize) -> f64 {
-        f64::from((self.confusion.rounded[digit].iter().sum::<u32>() + self.confusion.unread[digit]).max(1))
-    }
-
-    fn share(&self, truncated: bool, digit: usize) -> f64 {
-        f64::from(self.counts(truncated)[digit][digit]) / self.all(digit)
-    }
-}
-
 fn bars(truncated: bool, found: &[Found<'_>]) -> Figure {
     let svg = Svg::new(&format!("Test digits of fold {FOLD} that are read right"), WIDTH);
     let mut slots = Slots { svg, count: 10, marks: found.len(), margin: 0.07, high: 150.0, gap: 36.0 };
@@ -70,14 +53,14 @@ fn bars(truncated: bool, found: &[Found<'_>]) -> Figure {
         for digit in 0..10 {
             for (place, of) in found.iter().enumerate() {
                 let left = slots.x(digit, place) - 0.5 * wide;
-                slots.svg.fill(&bar(left, 0.9 * wide, bottom, y.at(of.share(cut, digit))), colour(of.index));
+                slots.svg.fill(&bar(left, 0.9 * wide, bottom, y.at(of.confusion.share(cut, digit))), colour(of.index));
             }
         }
         slots.edges(&y);
     }
     let mut data = vec![record(&[&"model", &"digit", &"fractions_cut_off", &"rounded"])];
     for (of, digit) in found.iter().flat_map(|of| (0..10).map(move |digit| (of, digit))) {
-        data.push(record(&[&of.label, &digit, &of.share(true, digit), &of.share(false, digit)]));
+        data.push(record(&[&of.label, &digit, &of.confusion.share(true, digit), &of.confusion.share(false, digit)]));
     }
     let floor = slots.labels(panels.len(), &["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"], 0.0);
     let names: Vec<_> = found.iter().map(|of| (of.index, of.label)).collect();
@@ -96,13 +79,13 @@ fn matrices(truncated: bool, found: &[Found<'_>]) -> Figure {
     for (k, of) in found.iter().enumerate() {
         let (left, top) = grid.place(k);
         svg.bold(left, top - 24.0, of.label);
-        for (truth, row) in of.counts(truncated).iter().enumerate() {
+        for (truth, row) in of.confusion.counts(truncated).iter().enumerate() {
             let y = top + truth as f64 * CELL;
             svg.text(left - 6.0, y + 17.0, Anchor::End, &truth.to_string());
             svg.text(left + (truth as f64 + 0.5) * CELL, top - 6.0, Anchor::Middle, &truth.to_string());
             for (read, &count) in row.iter().enumerate() {
                 data.push(record(&[&of.label, &truth, &read, &count]));
-                let share = f64::from(count) / of.all(truth);
+                let share = f64::from(count) / of.confusion.seen(truth);
                 let x = left + read as f64 * CELL;
                 let fill = mix([255.0; 3], [0.0, 90.0, 160.0], share.sqrt());
                 svg.fill(&format!("M{x:.1} {y:.1}h{CELL}v{CELL}h-{CELL}Z"), &fill);

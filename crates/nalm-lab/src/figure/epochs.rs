@@ -10,6 +10,7 @@ use nalm_vision::score::Score;
 use nalm_vision::sequential::Measurement;
 
 const GRID: Grid = Grid { columns: 2, corner: (68.0, 30.0), size: (330.0, 190.0), step: (404.0, 268.0) };
+const WIDTH: f64 = 24.0 + 2.0 * GRID.step.0;
 
 pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
     let models = models(results);
@@ -30,8 +31,8 @@ fn means(model: &Model<'_>, value: impl Fn(&Score) -> f64) -> Vec<(f64, Estimate
 fn digits(results: &Results<'_>, models: &[Model<'_>]) -> Option<Figure> {
     let products = models.iter().flat_map(|model| model.products());
     let last = products.filter_map(|(_, all)| Some(all.last()?.epoch)).max()?.max(1);
-    let mut svg =
-        drawing("Test accuracy of the two digits over the epochs, mean over folds; ribbons are 95 % intervals");
+    let caption = "Test accuracy of the two digits over the epochs, mean over folds; ribbons are 95 % intervals";
+    let mut svg = Svg::new(caption, WIDTH);
     let mut data = vec![record(&[&"panel", &"model", &"epoch", &"mean", &"lower", &"upper"])];
     let panels = rules(results).iter().flat_map(|rule| [("first", 1, *rule), ("second", 2, *rule)]);
     for (k, (name, digit, rule)) in panels.clone().enumerate() {
@@ -63,7 +64,8 @@ type Panel = (&'static str, fn(&Measurement) -> Option<f64>);
 fn errors(models: &[Model<'_>]) -> Option<Figure> {
     let runs = || models.iter().flat_map(|m| m.sequences().into_iter().map(move |(seed, rows)| (m, seed, rows)));
     let last = runs().filter_map(|(.., rows)| Some(rows.last()?.step)).max()?.max(1);
-    let mut svg = drawing("Errors over the updates, one line a seed: validation pairs, and test sequences of ten");
+    let caption = "Errors over the updates, one line a seed: validation pairs, and test sequences of ten";
+    let mut svg = Svg::new(caption, WIDTH);
     let mut data = vec![record(&[&"model", &"seed", &"step", &"validation", &"test_10", &"sparsity"])];
     for (model, seed, rows) in runs() {
         for row in rows {
@@ -83,10 +85,6 @@ fn errors(models: &[Model<'_>]) -> Option<Figure> {
         svg.panel(title, &x, &y, "updates", "error");
     }
     Some(finish(svg, models, panels.len(), data))
-}
-
-fn drawing(caption: &str) -> Svg {
-    Svg::new(caption, 24.0 + 2.0 * GRID.step.0)
 }
 
 /// The legend below the panels, and the figure.

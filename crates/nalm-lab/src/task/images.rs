@@ -222,12 +222,9 @@ impl Run for ImageRun<'_> {
     }
 }
 
-/// A picture in sixteen shades: one hexadecimal digit a number, row by row, channels together.
+/// A picture as rows keep it.
 fn drawn(picture: &Picture) -> Value {
-    // Normalised MNIST goes from -0.42 (paper) to 2.82 (ink).
-    let shade = |v: &f32| (((v + 0.4242) / 3.2457).clamp(0.0, 1.0) * 15.0).round() as u32;
-    let pixels: String = picture.pixels.iter().map(|v| char::from_digit(shade(v), 16).unwrap_or('0')).collect();
-    let mut drawn = value!({"width": picture.width, "channels": picture.channels, "pixels": pixels});
+    let mut drawn = value!({"width": picture.width, "channels": picture.channels, "pixels": picture.shades()});
     if !picture.title.is_empty() {
         drawn["title"] = picture.title.into();
     }

@@ -60,3 +60,12 @@ pub struct Picture {
     /// The numbers.
     pub pixels: Vec<f32>,
 }
+
+impl Picture {
+    /// Its numbers in sixteen shades, one hexadecimal digit each.
+    pub fn shades(&self) -> String {
+        // Normalised MNIST goes from -0.42 (paper) to 2.82 (ink).
+        let shade = |v: &f32| (((v + 0.4242) / 3.2457).clamp(0.0, 1.0) * 15.0).round() as u32;
+        self.pixels.iter().map(|v| char::from_digit(shade(v), 16).unwrap_or('0')).collect()
+    }
+}
