@@ -26,10 +26,8 @@ pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
     // Few and large panels, or many and small ones.
     let (columns, side) = if gridded.clone().count() > 4 { (4, 150.0) } else { (2, 250.0) };
     let grid = Grid::new(columns, 60.0, (side, side), 66.0);
-    let mut svg = Svg::new(
-        "Where training ends, by its starting weights; crosses are seeds that fail, the dashed square is where seeds start",
-        10.0 + columns as f64 * grid.step.0,
-    );
+    let caption = "Where training ends, by its starting weights; crosses are seeds that fail, the dashed square is where seeds start";
+    let mut svg = Svg::new(caption, 10.0 + columns as f64 * grid.step.0);
     let mut data = vec![record(&[&"panel", &"w1", &"w2", &"end", &"final_w1", &"final_w2"])];
     let panels = gridded.map(|(group, starts)| (group, side / starts as f64, results.of(group)));
     let panels: Vec<_> = panels.filter(|(.., rows)| !rows.is_empty()).collect();

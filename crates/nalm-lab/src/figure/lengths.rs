@@ -25,10 +25,9 @@ pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
     if others.is_empty() {
         return None;
     }
-    let svg = Svg::new(
-        "Sequences of one to twenty digits: how many runs solve them, when, and how far their weights are from 0 or 1",
-        WIDTH,
-    );
+    let caption =
+        "Sequences of one to twenty digits: how many runs solve them, when, and how far their weights are from 0 or 1";
+    let svg = Svg::new(caption, WIDTH);
     let mut slots = Slots { svg, count: LENGTHS, marks: others.len(), margin: 0.15, high: 160.0, gap: 38.0 };
     for (k, (title, logarithmic)) in FACETS.into_iter().enumerate() {
         let all = others.iter().flat_map(|(_, cells)| cells);

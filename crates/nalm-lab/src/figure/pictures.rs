@@ -1,6 +1,7 @@
 //! What is shown, and what the transformers look at: people want to see it.
 
 use super::mosaic::mosaic;
+use super::slots::WIDTH;
 use super::svg::{Anchor, Svg, rectangle};
 use super::{Figure, record};
 use crate::summary::Results;
@@ -17,7 +18,6 @@ struct Drawn {
     pixels: String,
 }
 
-const WIDTH: f64 = 860.0;
 const GAP: f64 = 8.0;
 
 /// Samples of one run, or of several where they look at different things.

@@ -29,10 +29,9 @@ pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
     let (low, high) = all.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));
     let bin = |v: f64| (((v - low) / (high - low) * BINS as f64) as usize).min(BINS - 1);
     let grid = Grid::new(2, 60.0, (PANEL, PANEL), 60.0);
-    let mut svg = Svg::new(
-        "Predictions over the plane after training on the blue square; T or F: solved inside and outside (red square)",
-        110.0 + 2.0 * grid.step.0,
-    );
+    let caption =
+        "Predictions over the plane after training on the blue square; T or F: solved inside and outside (red square)";
+    let mut svg = Svg::new(caption, 110.0 + 2.0 * grid.step.0);
     let mut data = vec![record(&[&"panel", &"x1", &"x2", &"prediction"])];
     for (k, (title, values)) in panels.iter().enumerate() {
         let (x, y) = grid.axes(k, (-6.05, 6.05), (-6.05, 6.05));

@@ -241,14 +241,12 @@ impl Axis {
         }
         let rough = (self.high - self.low) / 7.0;
         let power = 10f64.powf(rough.log10().floor());
-        let step = [1.0, 2.0, 5.0, 10.0].map(|f| f * power).into_iter().find(|s| *s >= 0.999 * rough);
-        let step = step.unwrap_or(rough);
-        let digits = (0..6).find(|d| ((step * 10f64.powi(*d)).round() - step * 10f64.powi(*d)).abs() < 1e-6);
+        let step = [1.0, 2.0, 5.0, 10.0].map(|f| f * power).into_iter().find(|s| *s >= 0.999 * rough).unwrap_or(rough);
+        let is_whole = |x: f64| (x.round() - x).abs() < 1e-6;
+        let digits = (0..6).find(|digits| is_whole(step * 10f64.powi(*digits))).unwrap_or(2) as usize;
         let first = (self.low / step - 1e-9).ceil() as i64;
         let last = (self.high / step + 1e-9).floor() as i64;
-        (first..=last)
-            .map(|k| (k as f64 * step, format!("{:.*}", digits.unwrap_or(2) as usize, k as f64 * step + 0.0)))
-            .collect()
+        (first..=last).map(|k| k as f64 * step).map(|v| (v, format!("{:.digits$}", v + 0.0))).collect()
     }
 }
 

@@ -46,9 +46,9 @@ fn after(step: u64) -> u64 {
 }
 
 impl Recorder {
-    /// Follows a run that is trained in phases: to its end, however soon after the last point that is.
-    pub fn to_the_end() -> Self {
-        Self { whole: true, ..Self::default() }
+    /// Follows a run; one that is trained in phases to its end, however soon after the last point that is.
+    pub fn new(whole: bool) -> Self {
+        Self { whole, ..Self::default() }
     }
 
     /// The curve, with the weights of the last layer only.

@@ -211,9 +211,8 @@ impl Task for Numbers {
     }
 
     fn specify(&self, catalogue: &Catalogue, choices: &Choices) -> Result<Spec> {
-        let module = choices.module.as_deref();
-        let mut top = Map::new();
-        let (mut options, mut problem, mut schedule) = (Map::new(), Map::new(), choices.schedule.clone());
+        let (mut top, mut options, mut problem) = (Map::new(), Map::new(), Map::new());
+        let mut schedule = choices.schedule.clone();
         let own: Vec<&str> = self.problem.settings().iter().map(|setting| setting.name).collect();
         for (name, value) in choose::checked(catalogue, self, choices)? {
             match name.as_str() {
@@ -230,9 +229,9 @@ impl Task for Numbers {
         top.entry("stream").or_insert_with(|| "fast".into());
         top.entry("steps").or_insert_with(|| self.about.steps.into());
         top.insert("task".into(), self.name().into());
-        match (&choices.layers, module) {
+        match (&choices.layers, &choices.module) {
             (Some(layers), None) => _ = top.insert("layers".into(), serde_json::to_value(layers)?),
-            (None, Some(module)) => _ = top.insert("module".into(), module.into()),
+            (None, Some(module)) => _ = top.insert("module".into(), module.clone().into()),
             _ => bail!("give a module or layers, not both"),
         }
         top.insert("options".into(), options.into());
@@ -317,10 +316,7 @@ impl Run for Training<'_> {
         let Some((longest, shorter)) = self.job.split_last() else { return Ok(Advance::Done) };
         let place = || format!("run {} on {}", longest.module(), longest.text("range"));
         let built = self.task.build(self.catalogue, longest).at(place)?;
-        let recorder = longest.get("curve").map(|_| match &built.schedule {
-            Some(_) => Recorder::to_the_end(),
-            None => Recorder::default(),
-        });
+        let recorder = longest.get("curve").map(|_| Recorder::new(built.schedule.is_some()));
         let ends = shorter.iter().filter_map(|spec| spec.whole("steps")).collect();
         let mut observer = Follower { watch, steps: built.config.steps, recorder, ends, kept: Vec::new() };
         let outcome = built.train(longest.seed(), &mut observer)?;
@@ -367,17 +363,27 @@ impl Observer<f32> for Follower<'_> {
         if self.ends.get(self.kept.len()).is_some_and(|end| *end == step) {
             self.kept.push(params.to_vec());
         }
-        match &mut self.recorder {
-            Some(recorder) => recorder.stepped(step, loss, penalty, params),
-            None => ControlFlow::Continue(()),
-        }
+        let recorder = self.recorder.as_mut();
+        recorder.map_or(ControlFlow::Continue(()), |recorder| recorder.stepped(step, loss, penalty, params))
     }
 }
 
+/// The row, without parameters that are too many for it; the last layer's stay if they are few.
 fn finish(spec: &Spec, network: &Network<f32>, outcome: &Outcome<f32>, curve: Option<Curve>) -> Finished {
-    let mut row = numbers_row(spec, outcome, curve);
-    let tensors = take_tensors(&mut row, network, &outcome.params);
-    Finished { row, tensors }
+    let (mut row, params) = (numbers_row(spec, outcome, curve), &outcome.params);
+    if params.len() <= MOST_IN_ROW {
+        return Finished { row, tensors: None };
+    }
+    let last = network.layers().len() - 1;
+    let own = network.layer_params(params, last);
+    let kept = if last > 0 && own.len() <= MOST_IN_ROW { own } else { &[] };
+    row.artefacts.insert("weights".into(), kept.to_vec().into());
+    row.artefacts.insert("weights_file".into(), format!("weights/{}.safetensors", row.id).into());
+    let layer = |k: usize| {
+        let numbers = network.layer_params(params, k).to_vec();
+        (format!("{k}.{}", network.layers()[k].name()), vec![numbers.len()], numbers)
+    };
+    Finished { row, tensors: Some(Tensors { tensors: (0..=last).map(layer).collect(), about: None }) }
 }
 
 /// The row of a run that was carried out, all parameters in it.
@@ -410,23 +416,6 @@ pub fn numbers_row(spec: &Spec, outcome: &Outcome<f32>, curve: Option<Curve>) ->
         row.series.insert("curve".into(), serde_json::to_value(curve).expect("a curve is plain data"));
     }
     row
-}
-
-/// Moves the parameters out of the row if they are too many for it; the last layer's stay if they are few.
-fn take_tensors(row: &mut Row, network: &Network<f32>, params: &[f32]) -> Option<Tensors> {
-    if params.len() <= MOST_IN_ROW {
-        return None;
-    }
-    let last = network.layers().len() - 1;
-    let own = network.layer_params(params, last);
-    let kept = if last > 0 && own.len() <= MOST_IN_ROW { own } else { &[] };
-    row.artefacts.insert("weights".into(), kept.to_vec().into());
-    row.artefacts.insert("weights_file".into(), format!("weights/{}.safetensors", row.id).into());
-    let layer = |k: usize| {
-        let numbers = network.layer_params(params, k).to_vec();
-        (format!("{k}.{}", network.layers()[k].name()), vec![numbers.len()], numbers)
-    };
-    Some(Tensors { tensors: (0..=last).map(layer).collect(), about: None })
 }
 
 fn result_hash(outcome: &Outcome<f32>) -> String {
