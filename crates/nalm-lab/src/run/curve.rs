@@ -53,8 +53,7 @@ impl Recorder {
 
     /// The curve, with the weights of the last layer only.
     pub fn finish(mut self, network: &Network<f32>) -> Curve {
-        let layers = network.layers().len();
-        let own = network.layers()[layers - 1].param_len();
+        let own = network.layers().last().map_or(0, |layer| layer.param_len());
         self.curve.errors.extend(self.last.take());
         if own > MOST_WEIGHTS {
             self.curve.weights.clear();

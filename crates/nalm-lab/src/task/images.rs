@@ -8,8 +8,8 @@ use crate::run::{Row, Spec, Status, history};
 use nalm::{InstructionSet, Setting};
 use nalm_vision::product::{self, View};
 use nalm_vision::vector::instructions_name;
-use nalm_vision::{Checkpoint, Mnist, Picture, Tensor, Training, sequential};
-use serde_json::{Value, json as value};
+use nalm_vision::{Checkpoint, Mnist, Tensor, Training, sequential};
+use serde_json::json;
 use sha2::{Digest, Sha256};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -112,7 +112,7 @@ impl Task for Images {
             ensure!(!choices.values.contains_key(name), "{} {instead}", self.name);
         }
         let settings = choose::checked(catalogue, self, choices)?;
-        let spec = value!({"task": self.name, "head": head, "settings": settings, "seed": choices.seed, "numerics": self.numerics()});
+        let spec = json!({"task": self.name, "head": head, "settings": settings, "seed": choices.seed, "numerics": self.numerics()});
         Ok(serde_json::from_value(spec)?)
     }
 
@@ -212,21 +212,11 @@ impl Run for ImageRun<'_> {
         row.series.insert("history".into(), measured);
         row.artefacts.insert("instructions".into(), instructions_name(InstructionSet::best()).into());
         if !pictures.is_empty() {
-            let shown: Vec<Vec<Value>> = pictures.iter().map(|sample| sample.iter().map(drawn).collect()).collect();
-            row.artefacts.insert("pictures".into(), shown.into());
+            row.artefacts.insert("pictures".into(), serde_json::to_value(pictures)?);
         }
         row.artefacts.insert("weights_file".into(), format!("weights/{}.safetensors", row.id).into());
         let about = Some(serde_json::to_string(self.spec)?);
         let tensors = tensors.into_iter().map(|Tensor { name, shape, data }| (name, shape, data)).collect();
         Ok(vec![Finished { row, tensors: Some(Tensors { tensors, about }) }])
     }
-}
-
-/// A picture as rows keep it.
-fn drawn(picture: &Picture) -> Value {
-    let mut drawn = value!({"width": picture.width, "channels": picture.channels, "pixels": picture.shades()});
-    if !picture.title.is_empty() {
-        drawn["title"] = picture.title.into();
-    }
-    drawn
 }

@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::run::spec::{json, setting};
 use nalm::{Network, Options, architecture};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json as value};
 
 /// A layer of a stack: `"nau 100->3"`, or the same as a table with options.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -54,15 +54,11 @@ impl From<Layer> for Map<String, Value> {
     fn from(Layer(layer): Layer) -> Self {
         let options: Map<String, Value> =
             layer.options.iter().map(|(name, value)| (name.into(), json(value))).collect();
-        let given = [
-            ("module", Some(layer.module.into())),
-            ("inputs", layer.inputs.map(Into::into)),
-            ("outputs", layer.outputs.map(Into::into)),
-            ("steps", layer.steps.map(Into::into)),
-            ("state", layer.state.map(Into::into)),
-            ("options", (!options.is_empty()).then(|| options.into())),
-        ];
-        given.into_iter().filter_map(|(name, value): (_, Option<Value>)| Some((name.to_string(), value?))).collect()
+        let architecture::Layer { module, inputs, outputs, steps, state, .. } = layer;
+        let options = (!options.is_empty()).then_some(options);
+        let all = value!({"module": module, "inputs": inputs, "outputs": outputs, "steps": steps, "state": state, "options": options});
+        let all = all.as_object().cloned().unwrap_or_default();
+        all.into_iter().filter(|(_, value)| !value.is_null()).collect()
     }
 }
 

@@ -1,8 +1,8 @@
 //! Accuracy of the product and of both digits by model, on training and test pairs, with intervals over folds.
 
-use super::slots::{LEFT, Slots, WIDTH};
-use super::svg::{Axis, Svg};
-use super::{Figure, estimates, number, record};
+use crate::figure::slots::{LEFT, Slots, WIDTH};
+use crate::figure::svg::{Axis, Svg};
+use crate::figure::{Figure, estimates, number, parts, record};
 use crate::stats::{Estimate, standard_error};
 use crate::summary::Results;
 use crate::summary::histories::{models, rules};
@@ -34,7 +34,7 @@ pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
             let (label, runs) = (model.label, model.products().len());
             for (k, (of, metric)) in SERIES.iter().enumerate() {
                 let metric = format!("{metric}_{rule}");
-                let [mean, lower, upper] = super::parts(model.share(&metric)).map(|v| v.map(|v| 100.0 * v));
+                let [mean, lower, upper] = parts(model.share(&metric)).map(|v| v.map(|v| 100.0 * v));
                 let e = Estimate { mean, lower, upper };
                 let values: Vec<f64> = model.values(&metric).iter().map(|v| 100.0 * v).collect();
                 let mut row = estimates(record(&[rule, &label, of, &runs]), [e]);

@@ -1,8 +1,8 @@
 //! The sequential task: success, solved-at and sparsity error over the length of the sequence.
 
-use super::slots::{LEFT, Slots, WIDTH};
-use super::svg::{Anchor, Svg, colour};
-use super::{Figure, columns, estimates, record};
+use crate::figure::slots::{LEFT, Slots, WIDTH};
+use crate::figure::svg::{Anchor, Svg, colour};
+use crate::figure::{Figure, columns, estimates, record};
 use crate::stats::Estimate;
 use crate::summary::Results;
 use crate::summary::histories::{Model, models};

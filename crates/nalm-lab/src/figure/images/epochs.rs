@@ -1,8 +1,8 @@
 //! Learning over the epochs: accuracy of both digits in the static tasks, the validation error in the sequential one.
 
-use super::grid::Grid;
-use super::svg::{Axis, Svg, colour, polyline};
-use super::{Figure, estimates, number, record};
+use crate::figure::grid::Grid;
+use crate::figure::svg::{Axis, Svg, colour, polyline};
+use crate::figure::{Figure, estimates, number, record};
 use crate::stats::{Estimate, student};
 use crate::summary::Results;
 use crate::summary::histories::{Model, models, rules};

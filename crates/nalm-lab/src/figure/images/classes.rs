@@ -1,9 +1,9 @@
 //! Accuracy by digit, and what was taken for what, on one fold.
 
-use super::grid::Grid;
-use super::slots::{LEFT, Slots, WIDTH, bar};
-use super::svg::{Anchor, Axis, Svg, colour, mix};
-use super::{Figure, record};
+use crate::figure::grid::Grid;
+use crate::figure::slots::{LEFT, Slots, WIDTH, bar};
+use crate::figure::svg::{Anchor, Axis, Svg, colour, mix};
+use crate::figure::{Figure, record};
 use crate::summary::Results;
 use crate::summary::histories::{Model, is_strict, models};
 use nalm_vision::score::Confusion;

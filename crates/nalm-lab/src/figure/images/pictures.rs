@@ -1,9 +1,9 @@
 //! What is shown, and what the transformers look at: people want to see it.
 
-use super::mosaic::mosaic;
-use super::slots::WIDTH;
-use super::svg::{Anchor, Svg, rectangle};
-use super::{Figure, record};
+use crate::figure::mosaic::mosaic;
+use crate::figure::slots::WIDTH;
+use crate::figure::svg::{Anchor, Svg, rectangle};
+use crate::figure::{Figure, record};
 use crate::summary::Results;
 use crate::summary::histories::models;
 use serde::Deserialize;

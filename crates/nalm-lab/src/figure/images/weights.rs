@@ -1,8 +1,8 @@
 //! The way of the head's two weights over the epochs, one panel a model, one line a fold or seed.
 
-use super::grid::Grid;
-use super::svg::{Svg, circle, mix};
-use super::{Figure, record};
+use crate::figure::grid::Grid;
+use crate::figure::svg::{Svg, circle, mix};
+use crate::figure::{Figure, record};
 use crate::summary::Results;
 use crate::summary::histories::{Model, models};
 
