@@ -45,11 +45,7 @@ pub fn check(
 impl Checker<'_> {
     /// The place of something, for messages.
     pub(super) fn at<T>(&self, what: &Spanned<T>) -> String {
-        self.line(what.span().start)
-    }
-
-    fn line(&self, offset: usize) -> String {
-        let line = self.text[..offset.min(self.text.len())].matches('\n').count() + 1;
+        let line = self.text[..what.span().start.min(self.text.len())].matches('\n').count() + 1;
         format!("{}, line {line}", self.file)
     }
 
@@ -225,9 +221,10 @@ impl Checker<'_> {
                 let mut choices = base.clone();
                 choices.values.extend(place.values.clone());
                 set::apply(self, task, &mut choices);
-                let at = || match sweep.is_empty() {
-                    true => self.line(model.span().start),
-                    false => format!("{file}, section {}, {}", section.name, place.label),
+                let at = || match (&model.module, &model.layers) {
+                    _ if !sweep.is_empty() => format!("{file}, section {}, {}", section.name, place.label),
+                    (Some(module), _) => self.at(module),
+                    (_, layers) => layers.as_ref().map_or(file.clone(), |layers| self.at(layers)),
                 };
                 // What is wrong with a model or a value shows when one of its runs is made ready.
                 let first = task.specify(self.catalogue, &choices).map_err(|error| self.blame(error)).at(at)?;

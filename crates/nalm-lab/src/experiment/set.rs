@@ -1,8 +1,8 @@
 //! Settings from the command line: for the models that have them.
 
-use super::Experiment;
 use super::check::Checker;
 use super::overrides::plain;
+use super::{Experiment, Group};
 use crate::error::{Context, Result, ensure};
 use crate::task::{Choices, Task, choose};
 use std::collections::BTreeSet;
@@ -28,15 +28,13 @@ pub(super) fn notes(checker: &Checker<'_>, experiment: &Experiment) -> Result<Ve
     let mut notes = Vec::new();
     let all: BTreeSet<usize> = experiment.groups.iter().map(|group| group.model).collect();
     for (key, value) in &checker.overrides.set {
-        let has = |model: usize| {
-            let module = checker.written.model[model].module.as_ref().map(|module| module.get_ref().as_str());
-            let mut own = experiment.groups.iter().filter(|group| group.model == model);
-            own.any(|group| {
-                let task = checker.catalogue.task(&experiment.sections[group.section].task);
-                task.is_ok_and(|task| has(checker, &**task, module, key))
-            })
+        let has = |group: &&Group| {
+            let module = checker.written.model[group.model].module.as_ref().map(|module| module.get_ref().as_str());
+            let task = checker.catalogue.task(&experiment.sections[group.section].task);
+            task.is_ok_and(|task| has(checker, &**task, module, key))
         };
-        let have: Vec<&str> = all.iter().filter(|&&m| has(m)).map(|&m| experiment.models[m].as_str()).collect();
+        let have: BTreeSet<usize> = experiment.groups.iter().filter(has).map(|group| group.model).collect();
+        let have: Vec<&str> = have.into_iter().map(|model| experiment.models[model].as_str()).collect();
         if have.is_empty() && !all.is_empty() {
             let known = checker.catalogue.option_names().contains(key.as_str());
             ensure!(!known, "--set {key}: no model of {} has this option", experiment.name);

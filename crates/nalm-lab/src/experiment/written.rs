@@ -104,14 +104,6 @@ pub(super) struct Model {
     pub(super) steps: BTreeMap<String, u64>,
 }
 
-impl Model {
-    /// Where it stands in the file.
-    pub(super) fn span(&self) -> std::ops::Range<usize> {
-        let layers = || self.layers.as_ref().map(Spanned::span);
-        self.module.as_ref().map(Spanned::span).or_else(layers).unwrap_or_default()
-    }
-}
-
 /// A published statement: a metric, and exactly one of `is`, `below`, `above`, `equals` and `values`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -87,11 +87,6 @@ impl Written {
 }
 
 impl WrittenPhase {
-    /// A setting that is a whole number.
-    pub fn whole(&self, name: &str) -> Option<u64> {
-        self.settings.get(name).and_then(Value::as_u64)
-    }
-
     fn read(&self) -> Result<Phase> {
         let mut options = Options::new();
         for (name, value) in &self.settings {

@@ -11,16 +11,11 @@ pub fn coordinate(k: usize) -> f64 {
     (k as f64 - 60.0) / 10.0
 }
 
-/// The seed whose surface was published.
-fn published_seed(module: &str) -> u64 {
-    if module == "mlp-100" { 8 } else { 0 }
-}
-
 /// The published seed's row of a model, or the first there is, and its predictions, row by row.
 pub fn predictions<'a>(results: &Results<'a>, model: usize) -> Option<(&'a Row, Vec<f64>)> {
     let group = results.experiment.groups.iter().find(|group| group.model == model)?;
     let rows = results.of(group);
-    let wanted = published_seed(results.experiment.runs[group.runs.start].module());
+    let wanted = if results.experiment.runs[group.runs.start].module() == "mlp-100" { 8 } else { 0 };
     let row = *rows.iter().find(|row| row.spec.seed() == wanted).or(rows.first())?;
     let weights: Vec<f32> = row.weights().into_iter().collect::<Option<_>>()?;
     let task = results.catalogue.task(row.spec.task()).ok()?;

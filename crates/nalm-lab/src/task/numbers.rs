@@ -276,7 +276,7 @@ impl Task for Numbers {
         let sums = self.problem.front(spec).ok().and_then(|front| Some(front.first()?.outputs)).unwrap_or(2);
         written.phase.iter().fold(0.0, |sum, phase| {
             let size = inputs * sums as f64 / 200.0;
-            let of = |name| phase.whole(name).unwrap_or(0);
+            let of = |name| phase.settings.get(name).and_then(Value::as_u64).unwrap_or(0);
             let fit = 2e-6 * of("samples") as f64 * size * (0.5 + 0.5 * size);
             // Most fits end early.
             sum + first_order(of("steps")) + 0.2 * of("iterations") as f64 * fit
