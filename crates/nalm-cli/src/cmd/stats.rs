@@ -143,21 +143,19 @@ fn print_json(table: &Table) -> Result<()> {
 }
 
 fn print_table(table: &Table) -> Result<()> {
-    let mut out = std::io::stdout().lock();
-    let width = table.groups.keys().map(|cells| cells.join(" ").chars().count()).max().unwrap_or(0);
-    // No column can be wider than that.
-    let width = width.clamp(5, u16::MAX.into());
-    let mut line = |name: &str, n: &str, cells: [&str; 3]| {
-        let [success, solved_at, sparsity] = cells;
-        writeln!(out, "{name:width$} {n:>5}  {success:<22} {solved_at:<30} {sparsity:<30}")
-    };
-    line("group", "n", ["success", "solved at", "sparsity error (corrected)"])?;
-    for (cells, group) in &table.groups {
+    let row = |(cells, group): (&Vec<String>, &Group)| {
         let [success, solved_at, _, corrected] = group.estimates();
         let success = show(success, |v| format!("{v:.3}"));
         let solved_at = show(solved_at, |v| format!("{v:.3e}"));
-        let sparsity = show(corrected, |v| format!("{v:.2e}"));
-        line(&cells.join(" "), &group.runs.len().to_string(), [&success, &solved_at, &sparsity])?;
+        [cells.join(" "), group.runs.len().to_string(), success, solved_at, show(corrected, |v| format!("{v:.2e}"))]
+    };
+    let head = ["group", "n", "success", "solved at", "sparsity error (corrected)"].map(String::from);
+    let lines: Vec<[String; 5]> = [head].into_iter().chain(table.groups.iter().map(row)).collect();
+    // No column can be wider than a u16 says.
+    let width = lines.iter().map(|[name, ..]| name.chars().count()).max().unwrap_or(0).min(u16::MAX.into());
+    let mut out = std::io::stdout().lock();
+    for [name, n, success, solved_at, sparsity] in &lines {
+        writeln!(out, "{name:width$} {n:>5}  {success:<22} {solved_at:<30} {sparsity:<30}")?;
     }
     Ok(())
 }

@@ -30,9 +30,10 @@ impl<'a> Results<'a> {
 
     fn compare(&self, e: &'a Expectation) -> Option<Comparison<'a>> {
         let (published, ours, agrees) = match (e.metric.as_str(), e.relation) {
+            // To the digits that were printed.
             ("noise_bound", Relation::Is(published)) => {
                 let ours = noise_bound::bound(&e.place)?;
-                (format!("{published}"), format!("{ours:.4}"), rounds_to(ours, published))
+                (format!("{published}"), format!("{ours:.4}"), (ours - published).abs() <= half_unit(published, 3))
             }
             ("noise_bound", _) => return None,
             #[cfg(feature = "images")]
@@ -110,20 +111,15 @@ fn ours(metric: &Metric, cell: &Cell, images: bool) -> String {
 /// A published mean agrees if the two intervals overlap, up to the rounding of two printed digits.
 fn mean(what: &str, [published, half]: [f64; 2], ours: Estimate) -> Option<Verdict> {
     let (mean, lower, upper) = (ours.mean?, ours.lower.or(ours.mean)?, ours.upper.or(ours.mean)?);
-    let slack = half + half_unit(published) + half_unit(half);
+    let slack = half + half_unit(published, 2) + half_unit(half, 2);
     let agrees = lower - slack <= published && published <= upper + slack;
     let shown = format!("{what}{mean:.1e} ± {:.1e}", upper - mean);
     Some((format!("{what}{published:.1e} ± {half:.1e}"), shown, agrees))
 }
 
-/// Half a unit of the second significant digit.
-fn half_unit(x: f64) -> f64 {
-    if x == 0.0 { 0.0 } else { 0.5 * 10f64.powf(x.abs().log10().floor() - 1.0) }
-}
-
-/// Whether `x` is `published` to the four digits that were printed at most.
-fn rounds_to(x: f64, published: f64) -> bool {
-    (x - published).abs() <= 0.5 * 10f64.powf(published.abs().log10().floor() - 2.0)
+/// Half a unit of the last of so many significant digits.
+fn half_unit(x: f64, digits: i32) -> f64 {
+    if x == 0.0 { 0.0 } else { 0.5 * 10f64.powf(x.abs().log10().floor() + f64::from(1 - digits)) }
 }
 
 /// Whether a published value lies in an interval.

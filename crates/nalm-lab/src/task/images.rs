@@ -202,11 +202,8 @@ impl Run for ImageRun<'_> {
         for number in numbers() {
             hash.update(if number.is_nan() { u32::MAX } else { number.to_bits() }.to_le_bytes());
         }
-        let diverged = numbers().any(|number| !number.is_finite());
-        let (status, reason) = match diverged {
-            true => (Status::Diverged, Some("weights that are not numbers".into())),
-            false => (Status::Completed, None),
-        };
+        let reason = numbers().any(|number| !number.is_finite()).then(|| "weights that are not numbers".to_string());
+        let status = if reason.is_some() { Status::Diverged } else { Status::Completed };
         let mut row = Row::new(self.spec, status, reason, hex(&hash.finalize()[..16]));
         row.metrics = history::metrics(&measured);
         row.series.insert("history".into(), measured);
