@@ -57,8 +57,10 @@ fn bars(truncated: bool, found: &[Found<'_>]) -> Figure {
     }
     let mut data = vec![record(&[&"model", &"digit", &"fractions_cut_off", &"rounded"])];
     for (model, confusion) in found {
-        let shares = |digit: usize| [true, false].map(|truncated| confusion.share(truncated, digit));
-        data.extend((0..10).map(|digit| (digit, shares(digit))).map(|(k, [a, b])| record(&[&model.label, &k, &a, &b])));
+        for digit in 0..10 {
+            let [cut, rounded] = [true, false].map(|truncated| confusion.share(truncated, digit));
+            data.push(record(&[&model.label, &digit, &cut, &rounded]));
+        }
     }
     let floor = slots.labels(panels.len(), &["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"], 0.0);
     let names: Vec<_> = found.iter().map(|(model, _)| (model.index, model.label)).collect();
