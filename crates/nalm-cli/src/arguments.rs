@@ -291,6 +291,13 @@ pub(crate) struct Output {
     pub(crate) json: bool,
 }
 
+impl Output {
+    /// Refuses what cannot be written, before anybody waits for it.
+    pub(crate) fn check(&self) -> nalm_lab::Result<()> {
+        if self.png { nalm_lab::figure::png::available() } else { Ok(()) }
+    }
+}
+
 /// Write a page, figures and tables from what the store holds.
 #[derive(Args, Debug)]
 #[command(
@@ -348,8 +355,15 @@ pub(crate) struct Verify {
 
 /// Rows, segments and conflicts of a store, and what each experiment still lacks.
 #[derive(Args, Debug)]
-#[command(after_help = "Example: nalm status --store results")]
+#[command(
+    after_help = "Examples:\n  nalm status --store results\n  nalm status single-module my-experiment.toml\n\nWith names, it exits with 3 while runs of them are missing."
+)]
 pub(crate) struct Status {
+    /// Experiments that come with nalm, or files [default: all that come with nalm, at every preset]
+    pub(crate) experiments: Vec<String>,
+    /// How much of them [default: the experiment's own]
+    #[arg(long, requires = "experiments")]
+    pub(crate) preset: Option<String>,
     /// Where rows are kept.
     #[arg(long, default_value = "results")]
     pub(crate) store: PathBuf,
@@ -405,7 +419,7 @@ pub(crate) struct Store {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum StoreAction {
-    /// Count rows, torn lines, duplicates and conflicts; exits with 1 on a conflict.
+    /// Read every row and hold it against itself; exits with 4 if any conflicts, is forged or cannot be read.
     Check {
         /// The store.
         store: PathBuf,

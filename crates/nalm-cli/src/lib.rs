@@ -18,7 +18,9 @@ macro_rules! say {
 
 mod arguments;
 mod cmd;
+mod exit;
 mod progress;
+mod signal;
 
 use arguments::{Cli, Verb};
 use clap::Parser;
@@ -35,6 +37,9 @@ pub fn run(registry: &Registry, arguments: impl IntoIterator<Item = OsString>) -
             return ExitCode::from(error.exit_code() as u8);
         }
     };
+    if let Err(error) = signal::install() {
+        say!("nalm: signals will not be heard: {error}");
+    }
     let result = match verb {
         Verb::Demo(arguments) => cmd::demo::run(&arguments),
         Verb::List(arguments) => cmd::list::run(registry, &arguments),
@@ -45,7 +50,7 @@ pub fn run(registry: &Registry, arguments: impl IntoIterator<Item = OsString>) -
         Verb::Reproduce(arguments) => cmd::run::reproduce(registry, &arguments),
         Verb::Verify(arguments) => cmd::verify::run(registry, &arguments),
         Verb::Export(arguments) => cmd::export::run(registry, &arguments),
-        Verb::Store(arguments) => cmd::store::run(&arguments),
+        Verb::Store(arguments) => cmd::store::run(registry, &arguments),
         Verb::Describe(arguments) => cmd::describe::run(registry, &arguments),
         Verb::Stats(arguments) => cmd::stats::run(registry, &arguments),
         Verb::Gradcheck(arguments) => cmd::gradcheck::run(registry, &arguments),
@@ -55,30 +60,12 @@ pub fn run(registry: &Registry, arguments: impl IntoIterator<Item = OsString>) -
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
-        // Whoever reads the output has seen enough.
-        Err(error) if io_kinds(&error).any(|kind| kind == std::io::ErrorKind::BrokenPipe) => ExitCode::SUCCESS,
         Err(error) => {
-            say!("nalm: {error:#}");
-            exit_code(&error)
+            let code = exit::code(&error);
+            if code != 0 {
+                say!("nalm: {error:#}");
+            }
+            ExitCode::from(code)
         }
     }
-}
-
-/// 75 (EX_TEMPFAIL) where the same command continues, 74 (EX_IOERR) where the disk is at fault, else 1.
-fn exit_code(error: &anyhow::Error) -> ExitCode {
-    use std::io::ErrorKind::{QuotaExceeded, ReadOnlyFilesystem, StorageFull};
-    let lab = error.chain().find_map(|cause| cause.downcast_ref::<nalm_lab::Error>());
-    if lab.is_some_and(|error| matches!(error.root(), nalm_lab::Error::Stopped)) {
-        return ExitCode::from(75);
-    }
-    let disk = io_kinds(error).any(|kind| matches!(kind, StorageFull | QuotaExceeded | ReadOnlyFilesystem));
-    if disk { ExitCode::from(74) } else { ExitCode::FAILURE }
-}
-
-/// The kinds of all failures of files in an error.
-fn io_kinds(error: &anyhow::Error) -> impl Iterator<Item = std::io::ErrorKind> {
-    error.chain().filter_map(|cause| {
-        let lab = cause.downcast_ref::<nalm_lab::Error>().and_then(nalm_lab::Error::io);
-        cause.downcast_ref::<std::io::Error>().or(lab).map(std::io::Error::kind)
-    })
 }

@@ -1,16 +1,15 @@
 //! How far runs are: a bar on a terminal, a plain line every half minute elsewhere.
 
+use crate::signal::Listening;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use nalm_lab::pool::{Client, Progress as Reached};
 use std::io::IsTerminal;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Shows progress, and stops when told by a signal.
 pub(crate) struct Progress {
-    stop: Arc<AtomicBool>,
+    listening: Listening,
     bar: Option<ProgressBar>,
     total: usize,
     /// In estimated seconds of one core: runs differ a thousandfold.
@@ -28,11 +27,7 @@ struct State {
 
 impl Progress {
     /// Shows the progress of `total` runs that take `work` seconds of one core.
-    pub(crate) fn new(total: usize, work: f64) -> anyhow::Result<Self> {
-        let stop = Arc::new(AtomicBool::new(false));
-        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGUSR1] {
-            signal_hook::flag::register(signal, Arc::clone(&stop))?;
-        }
+    pub(crate) fn new(total: usize, work: f64) -> Self {
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::with_draw_target(Some(1_000), ProgressDrawTarget::stderr());
             let style = ProgressStyle::with_template("{bar:20} {wide_msg}");
@@ -41,7 +36,7 @@ impl Progress {
         });
         let now = Instant::now();
         let state = Mutex::new(State { head_start: None, shown: now, done: 0 });
-        Ok(Self { stop, bar, total, total_work: work, start: now, state })
+        Self { listening: Listening::new(), bar, total, total_work: work, start: now, state }
     }
 
     /// Clears the bar and says what was done.
@@ -70,7 +65,7 @@ impl Progress {
 
 impl Client for Progress {
     fn stopped(&self) -> bool {
-        self.stop.load(Relaxed)
+        self.listening.is_asked_to_stop()
     }
 
     fn progress(&self, reached: Reached) {
@@ -116,7 +111,7 @@ mod tests {
 
     #[test]
     fn what_checkpoints_had_done_does_not_speed_up_the_estimate() {
-        let mut progress = Progress::new(4, 400.0).unwrap();
+        let mut progress = Progress::new(4, 400.0);
         let ago = Instant::now().checked_sub(Duration::from_secs(100)).unwrap();
         progress.start = ago;
         let reached = |work| Reached { done: 1, work, images: 0 };

@@ -82,16 +82,16 @@ fn curves_are_written_as_tables() {
 
 #[test]
 fn wrong_requests_are_answered_with_the_repair() {
-    fails_with(&["train", "--module", "smnu"], 1, "did you mean 'snmu'");
-    fails_with(&["train", "--task", "aritmetic"], 1, "did you mean 'arithmetic'");
-    fails_with(&["train", "--module", "nmu", "--noise", "batch"], 1, "has no option noise");
+    fails_with(&["train", "--module", "smnu"], 2, "did you mean 'snmu'");
+    fails_with(&["train", "--task", "aritmetic"], 2, "did you mean 'arithmetic'");
+    fails_with(&["train", "--module", "nmu", "--noise", "batch"], 2, "has no option noise");
     fails_with(&["train", "--range", "U[2,1)"], 2, "above the lower bound");
-    fails_with(&["train", "--range", "U[3,4)"], 1, "--test-range");
-    fails_with(&["train", "--learning-rate", "NaN"], 1, "learning_rate is NaN");
-    fails_with(&["train", "--curve", "/nowhere/at/all.csv", "--steps", "10", "--json"], 1, "/nowhere/at/all.csv");
-    fails_with(&["gradcheck", "nmuu"], 1, "did you mean 'nmu'");
+    fails_with(&["train", "--range", "U[3,4)"], 2, "--test-range");
+    fails_with(&["train", "--learning-rate", "NaN"], 2, "learning_rate is NaN");
+    fails_with(&["train", "--curve", "/nowhere/at/all.csv", "--steps", "10", "--json"], 2, "/nowhere/at is no folder");
+    fails_with(&["gradcheck", "nmuu"], 2, "did you mean 'nmu'");
     fails_with(&["demo", "--seeds", "0"], 2, "0");
-    fails_with(&["stats", "missing.csv"], 1, "missing.csv");
+    fails_with(&["stats", "missing.csv"], 2, "missing.csv");
 }
 
 #[test]
@@ -162,12 +162,12 @@ fn broken_tables_are_named_by_line_and_column() {
         ("seed,solved,solved_at,sparsity_error\n0,true\n", "line 2"),
     ] {
         let file = table(text);
-        fails_with(&["stats", file.path().to_str().unwrap()], 1, hint);
+        fails_with(&["stats", file.path().to_str().unwrap()], 2, hint);
     }
     let file = table(RUNS);
     let path = file.path().to_str().unwrap();
-    fails_with(&["stats", path, "--paired", "A"], 1, "comma");
-    fails_with(&["stats", path, "--paired", "A,C"], 1, "no column has both 'A' and 'C'");
+    fails_with(&["stats", path, "--paired", "A"], 2, "comma");
+    fails_with(&["stats", path, "--paired", "A,C"], 2, "no column has both 'A' and 'C'");
 }
 
 #[test]
@@ -191,20 +191,20 @@ fn nobody_has_to_read_what_is_written() {
 
 #[test]
 fn nonsense_is_named_before_any_step() {
-    fails_with(&["train", "--learning-rate", "-1"], 1, "learning rate is -1");
-    fails_with(&["train", "--gradient-noise", "-1"], 1, "gradient noise is -1");
-    fails_with(&["train", "--inputs", "100000000"], 1, "at most 2^28");
-    fails_with(&["train", "--curve", "/nowhere/at/all.csv"], 1, "/nowhere/at/all.csv");
-    fails_with(&["train", "--schedule", "second-order", "--learning-rate", "0.1"], 1, "the phases say it");
+    fails_with(&["train", "--learning-rate", "-1"], 2, "learning rate is -1");
+    fails_with(&["train", "--gradient-noise", "-1"], 2, "gradient noise is -1");
+    fails_with(&["train", "--inputs", "100000000"], 2, "at most 2^28");
+    fails_with(&["train", "--curve", "/nowhere/at/all.csv"], 2, "/nowhere/at is no folder");
+    fails_with(&["train", "--schedule", "second-order", "--learning-rate", "0.1"], 2, "the phases say it");
     fails_with(&["verify", "--record", "record", "single-module"], 2, "cannot be used with");
-    fails_with(&["export", "--csv", "-", "--store", "/nowhere/at/all"], 1, "is no store");
+    fails_with(&["export", "--csv", "-", "--store", "/nowhere/at/all"], 2, "is no store");
 }
 
 #[test]
 fn stacks_are_described_with_their_parameters() {
     let text = stdout(&nalm(&["describe", "nau-snmu", "--inputs", "100"]));
     assert!(text.contains("NAU 100→2, 200 parameters") && text.contains("202 parameters in all"), "{text}");
-    fails_with(&["describe", "nau-smnu"], 1, "did you mean 'snmu'");
+    fails_with(&["describe", "nau-smnu"], 2, "did you mean 'snmu'");
 }
 
 #[test]
@@ -226,7 +226,7 @@ fn a_schedule_solves_what_steps_do_not() {
     assert_eq!(row["spec"]["schedule"]["phase"][1]["optimiser"], "lm");
     let (yes, row) = solved(&["--steps", "20000"]);
     assert!(!yes && row["spec"].get("schedule").is_none() && row["metrics"].get("attempts").is_none(), "{row}");
-    fails_with(&["train", "--schedule", "second-ordr"], 1, "did you mean 'second-order'");
+    fails_with(&["train", "--schedule", "second-ordr"], 2, "did you mean 'second-order'");
     fails_with(&["train", "--schedule", "second-order", "--steps", "5"], 2, "--steps");
     let listed = json(&["list", "schedules", "--json"]);
     assert!(listed.as_array().unwrap().iter().any(|spec| spec["name"] == "pearson-then-mse"), "{listed}");

@@ -74,9 +74,9 @@ fn a_damaged_checkpoint_is_named_and_costs_nothing_but_time() {
     succeed(here, &[&run[..], &["--store", "store"]].concat());
     assert!(!left.exists());
     let again = succeed(here, &["verify", "--record", "store", "--images", "1"]);
-    assert_eq!(again.trim(), "1 of 1 rows have identical bits");
+    assert_eq!(again.trim(), "1 of 1 rows are identical");
     let none = nalm(here, &["verify", "--record", "store"]);
-    assert_eq!(none.status.code(), Some(1));
+    assert_eq!(none.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&none.stderr).contains("--images N runs N of its rows with images again"));
 }
 
@@ -103,7 +103,7 @@ fn mistakes_are_named() {
     let here = folder.path();
     let fail = |arguments: &[&str]| {
         let output = nalm(here, arguments);
-        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
         String::from_utf8_lossy(&output.stderr).into_owned()
     };
     let smoke = ["run", "mnist-isolated", "--preset", "smoke"];

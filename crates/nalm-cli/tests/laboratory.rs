@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{nalm, rows, segments, succeed};
+use common::{fails_with, nalm, rows, segments, succeed};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -33,7 +33,7 @@ fn results_depend_neither_on_threads_nor_on_splitting() {
         }
     }
     assert_eq!(rows(here, "merged"), want);
-    assert!(succeed(here, &["status", "--store", "merged"]).contains("24 duplicates, 0 conflicts"));
+    assert!(succeed(here, &["status", "--store", "merged"]).contains("24 duplicates, 0 problems"));
     let checked = succeed(here, &["store", "merge", "part", "2", "--into", "again"]);
     assert!(checked.contains("rows       48") && checked.contains("duplicates 24"), "{checked}");
     let compact = |store: &str| succeed(here, &["store", "compact", store]);
@@ -222,7 +222,7 @@ fn a_record_is_packed_checked_and_run_again() {
     files.retain(|file| *file != first[0]);
     assert_eq!(rows(here, "record"), rows(here, "b"));
     let text = succeed(here, &["verify", "--record", "record", "--sample", "10", "--seed", "1"]);
-    assert_eq!(text.trim(), "10 of 10 rows have identical bits");
+    assert_eq!(text.trim(), "10 of 10 rows are identical");
     // The same page from the record as from the store, machine and revision included.
     succeed(here, &["store", "pack", "b", "--into", "other"]);
     for (store, out) in [("b", "page-b"), ("other", "page-other")] {
@@ -232,9 +232,17 @@ fn a_record_is_packed_checked_and_run_again() {
     assert_eq!(page("page-b"), page("page-other"));
     let bytes = std::fs::read(&files[0]).unwrap();
     std::fs::write(&files[0], &bytes[..bytes.len() / 2]).unwrap();
-    let check = succeed(here, &["store", "check", "record"]);
-    assert!(check.contains("torn lines 1"), "{check}");
-    assert!((25..48).contains(&rows(here, "record").lines().count()));
+    // Half a record is no record: what is left can be read, and nobody is told that all is well.
+    let half = fails_with(here, &["store", "check", "record"], 4, "its end cannot be unpacked");
+    assert!(half.contains("its bytes are not those that it is named by"), "{half}");
+    let left = nalm(here, &["export", "--jsonl", "-", "--store", "record"]);
+    assert_eq!(left.status.code(), Some(4));
+    assert!((25..48).contains(&String::from_utf8_lossy(&left.stdout).lines().count()));
+    fails_with(here, &["store", "pack", "record", "--into", "again"], 4, "its end cannot be unpacked");
+    assert!(!here.join("again/seg").exists());
+    // A second member is not lost.
+    std::fs::write(&files[0], [bytes.clone(), std::fs::read(&first[0]).unwrap()].concat()).unwrap();
+    assert_eq!(rows(here, "record").lines().count(), 48);
 }
 
 #[test]
@@ -250,8 +258,8 @@ fn a_record_that_was_tampered_with_is_found_out() {
     };
     std::fs::write(file, text.lines().map(line).collect::<String>()).unwrap();
     let output = nalm(here, &["verify", "--record", "results", "--sample", "5"]);
-    assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&output.stdout).contains("0 of 5 rows have identical bits"));
+    assert_eq!(output.status.code(), Some(4));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("0 of 5 rows are identical"));
 }
 
 #[test]

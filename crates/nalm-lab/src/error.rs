@@ -1,6 +1,6 @@
 //! What can go wrong in the laboratory, by kind, so that a front end can tell a wrong request from a full disk.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A failure, with what it is about.
 #[derive(Debug, thiserror::Error)]
@@ -24,9 +24,19 @@ pub enum Error {
         /// Why it did not work.
         cause: std::io::Error,
     },
-    /// Equal runs with different results.
+    /// Rows that conflict, are forged, or cannot be read.
     #[error("{0}")]
-    Conflict(String),
+    Unsound(String),
+    /// A segment that a later version wrote.
+    #[error("{} was written by nalm {version} in schema {schema}, which this version cannot read; use that one, or a later one", file.display())]
+    Newer {
+        /// The segment.
+        file: PathBuf,
+        /// The version of its form.
+        schema: u32,
+        /// The version of the program that wrote it.
+        version: String,
+    },
     /// Something that happened at a place worth naming.
     #[error("{place}: {cause}")]
     At {

@@ -10,16 +10,17 @@
 //! on what was added. Progress and cancelling are arguments; nothing prints.
 //!
 //! ```
-//! use nalm_lab::{Registry, experiment::Overrides, pool, store};
+//! use nalm_lab::{Registry, experiment::Overrides, pool, store::Segment};
 //!
 //! let registry = Registry::default();
 //! let experiment = registry.load("single-module-snmu", &Overrides::preset("smoke"))?;
 //! let folder = tempfile::tempdir().unwrap();
-//! let mut segment = store::Segment::create(folder.path(), &[])?;
+//! let store = registry.store(folder.path());
+//! let mut segment = Segment::create(&store, &[])?;
 //! let order = pool::Order { runs: &experiment.runs, threads: 2, ..pool::Order::default() };
 //! pool::carry_out(&registry.catalogue, &order, &pool::Quiet::default(), |finished| segment.keep(finished.as_ref()))?;
 //! segment.seal()?;
-//! let contents = store::read(folder.path())?;
+//! let contents = store.index()?.everything()?;
 //! assert_eq!(contents.rows.len(), experiment.runs.len());
 //! let found = registry.report(&experiment, &contents, &folder.path().join("report"))?;
 //! assert!(folder.path().join("report/single-module-snmu.html").exists() && found.rows == 9);
@@ -29,6 +30,7 @@
 pub mod error;
 pub mod experiment;
 pub mod figure;
+pub mod files;
 pub mod pool;
 mod registry;
 pub mod report;

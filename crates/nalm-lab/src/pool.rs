@@ -1,6 +1,7 @@
 //! Runs over all cores. Results depend neither on the number of threads nor on the order.
 
 use crate::error::{Error, Result};
+use crate::files::{self, Files};
 use crate::run::{Row, Spec};
 use crate::task::{Advance, Catalogue, Finished, Run, Task, Watch};
 use std::cell::Cell;
@@ -18,8 +19,19 @@ pub struct Order<'a> {
     pub runs: &'a [Spec],
     /// How many threads.
     pub threads: usize,
-    /// The folder in which long runs save their state, and how often; never, if absent.
-    pub checkpoints: Option<(&'a Path, Duration)>,
+    /// Where long runs save their state; nowhere, if absent.
+    pub checkpoints: Option<Checkpoints<'a>>,
+}
+
+/// Where and how often long runs save their state.
+#[derive(Clone, Copy, Debug)]
+pub struct Checkpoints<'a> {
+    /// The folder.
+    pub folder: &'a Path,
+    /// The way to it.
+    pub files: &'a dyn Files,
+    /// How often; and whenever they are stopped.
+    pub every: Duration,
 }
 
 impl Default for Order<'_> {
@@ -149,9 +161,6 @@ pub fn carry_out(
     mut keep: impl FnMut(Option<Finished>) -> Result<()>,
 ) -> Result<()> {
     let jobs = jobs(catalogue, order.runs)?;
-    if let Some((folder, _)) = order.checkpoints.filter(|_| jobs.iter().any(|job| job.task.is_long())) {
-        std::fs::create_dir_all(folder).map_err(Error::file("cannot make the folder", folder))?;
-    }
     let (next, abort, counted) = (AtomicUsize::new(0), AtomicBool::new(false), Counted::default());
     let workers = order.threads.min(jobs.len()).max(1);
     let long = jobs.iter().filter(|job| job.task.is_long()).count();
@@ -163,7 +172,7 @@ pub fn carry_out(
             // Where there are fewer long runs than threads, each takes several; threads that are left over go to the first ones.
             let at_a_time = order.threads.min(long).max(1);
             let own = order.threads / at_a_time + usize::from(worker < order.threads % at_a_time);
-            scope.spawn(move || {
+            let work = move || {
                 while let Some(job) = jobs.get(next.fetch_add(1, Relaxed)) {
                     let watch = Watching { client, abort, counted, cost: job.cost, before: AtomicU64::new(0) };
                     if watch.stopped() {
@@ -174,7 +183,16 @@ pub fn carry_out(
                         break;
                     }
                 }
-            });
+            };
+            match std::thread::Builder::new().spawn_scoped(scope, work) {
+                Ok(_) => {}
+                // Fewer do the same, only later.
+                Err(cause) if worker > 0 => {
+                    client.note(&format!("cannot start another thread ({cause}); going on with {worker}"));
+                    break;
+                }
+                Err(cause) => return Err(Error::File { what: "cannot start a thread".into(), cause }),
+            }
         }
         drop(sender);
         let report = || {
@@ -186,11 +204,14 @@ pub fn carry_out(
                 match rows.recv_timeout(Duration::from_millis(100)) {
                     Ok(finished) => {
                         for one in finished? {
-                            let state = order.checkpoints.map(|(folder, _)| checkpoint_of(folder, &one.row.spec));
+                            let failed = one.row.is_failed();
+                            let file = order.checkpoints.map(|to| (to, checkpoint_of(to.folder, &one.row.spec)));
                             keep(Some(one))?;
                             done.set(done.get() + 1);
-                            // Only now: until the row is safe, the checkpoint is all there is.
-                            state.map(std::fs::remove_file);
+                            // Only now: until the row is safe, the checkpoint is all there is. A run that failed is tried again from it.
+                            if let Some((to, file)) = file.filter(|(_, file)| !failed && file.exists()) {
+                                to.files.remove(&file).map_err(Error::file("cannot remove", &file))?;
+                            }
                         }
                     }
                     Err(mpsc::RecvTimeoutError::Timeout) => keep(None)?,
@@ -218,7 +239,8 @@ fn carry_out_one(
     let message = match attempt {
         Ok(Ok(Some(finished))) => {
             watch.reached(1.0);
-            return Some(Ok(finished));
+            let written = |one: Finished| Finished { row: one.row.normalised(), ..one };
+            return Some(Ok(finished.into_iter().map(written).collect()));
         }
         Ok(Ok(None)) => return None,
         Ok(Err(error)) if error.io().is_some() => return Some(Err(error)),
@@ -243,23 +265,27 @@ fn train(
 ) -> Result<Option<Vec<Finished>>> {
     let mut run: Box<dyn Run + '_> = job.task.start(catalogue, &job.specs, threads)?;
     let state = order.checkpoints.filter(|_| job.task.is_long()).zip(job.specs.first());
-    let state = state.map(|((folder, every), spec)| (checkpoint_of(folder, spec), every));
-    if let Some((file, _)) = state.as_ref().filter(|(file, _)| file.exists())
-        && let Err(error) = run.restore(file)
-    {
-        watch.client.note(&format!("{error}; the run starts anew"));
+    let state = state.map(|(to, spec)| (to, checkpoint_of(to.folder, spec)));
+    if let Some((to, file)) = state.as_ref().filter(|(_, file)| file.exists()) {
+        let bytes = files::read(to.files, file)?;
+        if let Err(error) = run.restore(&bytes) {
+            watch.client.note(&format!("{}: {error}; the run starts anew", file.display()));
+        }
     }
+    let save = |run: &dyn Run| match (&state, run.save()?) {
+        (Some((to, file)), Some(bytes)) => files::replace(to.files, file, &bytes),
+        _ => Ok(()),
+    };
     let mut saved = Instant::now();
     loop {
         match run.advance(watch)? {
-            Advance::Stopped => return Ok(None),
+            Advance::Stopped => return save(&*run).map(|()| None),
             Advance::Done => return run.finish().map(Some),
-            Advance::Further => {
-                if let Some((file, _)) = state.as_ref().filter(|(_, every)| saved.elapsed() >= *every) {
-                    run.save(file)?;
-                    saved = Instant::now();
-                }
+            Advance::Further if state.as_ref().is_some_and(|(to, _)| saved.elapsed() >= to.every) => {
+                save(&*run)?;
+                saved = Instant::now();
             }
+            Advance::Further => {}
         }
     }
 }

@@ -4,11 +4,13 @@
 use crate::error::Result;
 use crate::experiment::{self, Experiment, Names, Overrides, built_in};
 use crate::figure::{self, Kind};
+use crate::files::{Disk, Files};
 use crate::report::{self, Found};
-use crate::store::Contents;
+use crate::store::{Contents, Store};
 use crate::summary::{Metric, Results, metric};
 use crate::task::Catalogue;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Modules, tasks, metrics and figures.
 pub struct Registry {
@@ -18,12 +20,19 @@ pub struct Registry {
     pub metrics: Vec<Metric>,
     /// Kinds of figures.
     pub figures: Vec<Kind>,
+    /// The way to the disk.
+    pub files: Arc<dyn Files>,
 }
 
 impl Default for Registry {
     /// Those of this project.
     fn default() -> Self {
-        Self { catalogue: Catalogue::default(), metrics: metric::list(), figures: figure::list() }
+        Self {
+            catalogue: Catalogue::default(),
+            metrics: metric::list(),
+            figures: figure::list(),
+            files: Arc::new(Disk),
+        }
     }
 }
 
@@ -55,6 +64,11 @@ impl Registry {
 
     /// Writes the page of an experiment, its figures and their data into a folder.
     pub fn report(&self, experiment: &Experiment, contents: &Contents, folder: &Path) -> Result<Found> {
-        report::write(&self.results(experiment, contents), &self.figures, contents, folder)
+        report::write(&self.results(experiment, contents), &self.figures, contents, &*self.files, folder)
+    }
+
+    /// A store, there or not.
+    pub fn store(&self, folder: impl Into<PathBuf>) -> Store {
+        Store::with(folder, Arc::clone(&self.files))
     }
 }

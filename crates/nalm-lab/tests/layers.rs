@@ -137,8 +137,20 @@ fn cycles_are_found() {
 }
 
 /// The laboratory's stations in the order of the data; each may import those before it only.
-const STATIONS: [&str; 11] =
-    ["error", "stats", "run", "task", "experiment", "pool", "store", "summary", "figure", "report", "registry"];
+const STATIONS: [&str; 12] = [
+    "error",
+    "files",
+    "stats",
+    "run",
+    "task",
+    "experiment",
+    "pool",
+    "store",
+    "summary",
+    "figure",
+    "report",
+    "registry",
+];
 
 #[test]
 fn the_laboratory_imports_in_the_direction_of_the_data() {

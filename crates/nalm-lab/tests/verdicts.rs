@@ -191,20 +191,25 @@ fn the_bound_of_the_batch_noise_is_compared_by_its_printed_digits() {
     assert_eq!([4.46, 4.464, 4.47, 4.45, 4.48].map(verdict), [true, true, false, false, false]);
 }
 
+/// A run that could not be carried out is missing; one that diverged counts.
 #[test]
-fn failed_runs_count_as_not_solved_and_are_listed() {
+fn failed_runs_are_missing_and_listed() {
     let (registry, experiment) = (Registry::default(), load(FILE));
-    let contents = contents(&experiment, |model, spec| match (model, spec.seed()) {
-        (1, 0) => Some(Row::failed(spec, "no memory".into())),
+    let mut contents = contents(&experiment, |model, spec| match (model, spec.seed()) {
+        (1, 0) => None,
+        (1, 1) => Some(Row::new(spec, Status::Diverged, Some("step 7".into()), "ab".into())),
         _ => made(model, spec),
     });
+    let run = experiment.groups.iter().find(|group| group.model == 1 && group.place == "U[1,2)").unwrap().runs.start;
+    contents.insert(Row::failed(&experiment.runs[run], "no memory".into()));
     let results = registry.results(&experiment, &contents);
     let cell = results.cell(0, 1, "U[1,2)").unwrap();
-    assert_eq!((cell.n, cell.solved), (4, 3));
+    assert_eq!((cell.n, cell.solved), (3, 2));
     let folder = tempfile::tempdir().unwrap();
     registry.report(&experiment, &contents, folder.path()).unwrap();
     let page = std::fs::read_to_string(folder.path().join("mine.md")).unwrap();
-    assert!(page.contains("* sNMU on U[1,2): 1 seed ends failed (no memory) (0)"), "{page}");
+    assert!(page.contains("could not be carried out, and are missing\n\n* snmu with seed 0: no memory"), "{page}");
+    assert!(page.contains("* sNMU on U[1,2): 1 seed ends diverged (step 7) (1)"), "{page}");
     assert!(page.contains("* NMU on U[1,2): 2 seeds end with weights (0.0, 1.0) (2, 3)"), "{page}");
 }
 

@@ -9,7 +9,8 @@ use std::path::Path;
 
 fn main() -> Result<(), Error> {
     let file = std::env::args().nth(1).unwrap_or_default();
-    let (tensors, _) = checkpoint::load(Path::new(&file))?;
+    let bytes = std::fs::read(&file).map_err(|source| Error::Read { file: file.into(), source })?;
+    let (tensors, _) = checkpoint::from_bytes(&bytes)?;
     let mnist = Mnist::load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/mnist"))?;
     // Networks on halved images have a smaller first dense layer.
     let dense = tensors.iter().find(|tensor| tensor.name == "classifier.dense1.weight");

@@ -8,7 +8,7 @@ use nalm_vision::{Error, Mnist, Start, checkpoint, sequential};
 use std::path::Path;
 use std::sync::Arc;
 
-fn main() -> Result<(), Error> {
+fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let task = arguments.first().map_or("isolated", String::as_str);
     let file = arguments.get(1).map_or("trace.safetensors", String::as_str);
@@ -24,10 +24,10 @@ fn main() -> Result<(), Error> {
         "sequential" => sequential::Run::new(sequential::Config::published("snmu", 0), mnist)?.trace(samples)?,
         other => {
             let (what, got) = ("task", other.to_string());
-            return Err(Error::Value { what, got, want: "give isolated, colour or sequential" });
+            return Err(Error::Value { what, got, want: "give isolated, colour or sequential" }.into());
         }
     };
-    checkpoint::save(Path::new(file), &tensors, task)?;
+    std::fs::write(file, checkpoint::to_bytes(&tensors, task)?)?;
     println!("{} tensors in {file}", tensors.len());
     Ok(())
 }

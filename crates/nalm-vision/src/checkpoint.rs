@@ -1,92 +1,134 @@
-//! Checkpoints and trained networks as safetensors files, each there as a whole or not at all.
+//! Checkpoints and trained networks as the bytes of safetensors files. Equal ones have equal bytes.
 
 use crate::error::Error;
 use crate::tensor::Tensor;
 use crate::training::{Checkpoint, Progress};
 use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype, TensorView};
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
-use std::fs::{self, File};
-use std::hash::{BuildHasher, Hasher, RandomState};
-use std::io::Write;
-use std::path::Path;
 
-/// Writes tensors and a text beside the file first, and then renames it, so that the name never stands for half of it.
-pub fn save(path: &Path, tensors: &[Tensor], text: &str) -> Result<(), Error> {
+/// The key of the one text of a file. Several would stand in the order of a hash, which differs from process to process.
+const TEXT: &str = "nalm";
+
+/// Tensors and a text about them as a safetensors file.
+pub fn to_bytes(tensors: &[Tensor], text: &str) -> Result<Vec<u8>, Error> {
     let bytes: Vec<Vec<u8>> =
         tensors.iter().map(|tensor| tensor.data.iter().flat_map(|v| v.to_le_bytes()).collect()).collect();
-    let wrong = |error: safetensors::SafeTensorError| Error::File { file: path.into(), why: error.to_string() };
+    let wrong = |error: safetensors::SafeTensorError| Error::Tensors(error.to_string());
     let views = tensors.iter().zip(&bytes).map(|(tensor, bytes)| {
         Ok((tensor.name.as_str(), TensorView::new(Dtype::F32, tensor.shape.clone(), bytes).map_err(wrong)?))
     });
     let views = views.collect::<Result<Vec<_>, Error>>()?;
-    let mut order: Vec<usize> = (0..tensors.len()).collect();
-    order.sort_by_key(|&k| &tensors[k].name);
-    let sum = sum_of(order.iter().map(|&k| bytes[k].as_slice()));
-    let text = HashMap::from([("nalm".to_string(), text.to_string()), ("sha256".to_string(), sum)]);
-    let bytes = safetensors::serialize(views, Some(text)).map_err(wrong)?;
-    let write = || {
-        // A name of its own, because another process may be saving the same run.
-        let random = RandomState::new().build_hasher().finish();
-        let aside = path.with_extension(format!("{}-{random:016x}.new", std::process::id()));
-        let mut file = File::create(&aside)?;
-        file.write_all(&bytes)?;
-        file.sync_data()?;
-        fs::rename(&aside, path)
-    };
-    write().map_err(|source| Error::Write { file: path.into(), source })
+    safetensors::serialize(views, Some(HashMap::from([(TEXT.into(), text.into())]))).map_err(wrong)
 }
 
-/// Over the bytes of tensors in the order of their names.
-fn sum_of<'a>(parts: impl Iterator<Item = &'a [u8]>) -> String {
-    let mut hash = Sha256::new();
-    parts.for_each(|part| hash.update(part));
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Reads a file back: its tensors in the order of their names, and its text.
-pub fn load(path: &Path) -> Result<(Vec<Tensor>, String), Error> {
-    let bytes = fs::read(path).map_err(|source| Error::Read { file: path.into(), source })?;
-    let wrong = |why: String| Error::File { file: path.into(), why };
-    let (_, header) = SafeTensors::read_metadata(&bytes).map_err(|error| wrong(error.to_string()))?;
-    let text = header.metadata().as_ref().and_then(|texts| texts.get("nalm").cloned()).unwrap_or_default();
-    let file = SafeTensors::deserialize(&bytes).map_err(|error| wrong(error.to_string()))?;
-    let mut tensors = Vec::new();
+/// A file back: its tensors in the order of their names, and its text.
+pub fn from_bytes(bytes: &[u8]) -> Result<(Vec<Tensor>, String), Error> {
+    let wrong = |error: safetensors::SafeTensorError| Error::Tensors(error.to_string());
+    let (_, header) = SafeTensors::read_metadata(bytes).map_err(wrong)?;
+    let text = header.metadata().as_ref().and_then(|texts| texts.get(TEXT).cloned()).unwrap_or_default();
+    let file = SafeTensors::deserialize(bytes).map_err(wrong)?;
     let mut views: Vec<_> = file.iter().collect();
     views.sort_by_key(|(name, _)| name.to_string());
-    let known = header.metadata().as_ref().and_then(|texts| texts.get("sha256"));
-    if known.is_some_and(|known| *known != sum_of(views.iter().map(|(_, view)| view.data()))) {
-        return Err(wrong("its tensors do not have the SHA-256 that it names; it is damaged".into()));
-    }
-    for (name, view) in views {
+    let tensor = |(name, view): (&str, TensorView<'_>)| {
         if view.dtype() != Dtype::F32 {
-            return Err(wrong(format!("{name} is {:?}; F32 was expected", view.dtype())));
+            return Err(Error::Tensors(format!("{name} is {:?}; F32 was expected", view.dtype())));
         }
         let number = |bytes: &[u8]| f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
         let data = view.data().chunks_exact(4).map(number).collect();
-        tensors.push(Tensor { name: name.into(), shape: view.shape().to_vec(), data });
+        Ok(Tensor { name: name.into(), shape: view.shape().to_vec(), data })
+    };
+    Ok((views.into_iter().map(tensor).collect::<Result<_, _>>()?, text))
+}
+
+/// What a checkpoint says besides its tensors.
+#[derive(Deserialize, Serialize)]
+struct About {
+    run: String,
+    /// As text, so that the checksum is over the very bytes.
+    progress: String,
+    sha256: String,
+}
+
+/// Over everything that a checkpoint holds.
+fn checksum(run: &str, progress: &str, tensors: &[Tensor]) -> String {
+    let mut hash = Sha256::new();
+    let mut part = |bytes: &[u8]| {
+        // With their lengths, so that nothing can move from one part to the next.
+        hash.update((bytes.len() as u64).to_le_bytes());
+        hash.update(bytes);
+    };
+    part(run.as_bytes());
+    part(progress.as_bytes());
+    let mut sorted: Vec<&Tensor> = tensors.iter().collect();
+    sorted.sort_by_key(|tensor| &tensor.name);
+    for tensor in sorted {
+        part(tensor.name.as_bytes());
+        part(&tensor.shape.iter().flat_map(|n| (*n as u64).to_le_bytes()).collect::<Vec<_>>());
+        part(&tensor.data.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<_>>());
     }
-    Ok((tensors, text))
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 impl Checkpoint {
-    /// Writes it; `run` says whose it is.
-    pub fn save(&self, path: &Path, run: &str) -> Result<(), Error> {
-        let text = serde_json::json!({ "run": run, "progress": self.progress }).to_string();
-        save(path, &self.tensors, &text)
+    /// As the bytes of a file; `run` says whose it is.
+    pub fn to_bytes(&self, run: &str) -> Result<Vec<u8>, Error> {
+        let wrong = |error: serde_json::Error| Error::Tensors(error.to_string());
+        let progress = serde_json::to_string(&self.progress).map_err(wrong)?;
+        let about = About { run: run.into(), sha256: checksum(run, &progress, &self.tensors), progress };
+        to_bytes(&self.tensors, &serde_json::to_string(&about).map_err(wrong)?)
     }
 
-    /// Reads the checkpoint of a run back.
-    pub fn load(path: &Path, run: &str) -> Result<Self, Error> {
-        let (tensors, text) = load(path)?;
-        let wrong = |why: String| Error::File { file: path.into(), why };
-        let mut value: serde_json::Value = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
-        if value["run"] != run {
-            return Err(wrong(format!("it is of run {}; run {run} was expected", value["run"])));
+    /// The checkpoint of a run back. Bytes of which any has changed are refused, unless nothing depends on it.
+    pub fn from_bytes(bytes: &[u8], run: &str) -> Result<Self, Error> {
+        let (tensors, text) = from_bytes(bytes)?;
+        let wrong = |error: serde_json::Error| Error::Tensors(error.to_string());
+        let about: About = serde_json::from_str(&text).map_err(wrong)?;
+        if about.sha256 != checksum(&about.run, &about.progress, &tensors) {
+            return Err(Error::Tensors("it does not have the SHA-256 that it names; it is damaged".into()));
         }
-        let progress: Progress =
-            serde_json::from_value(value["progress"].take()).map_err(|error| wrong(error.to_string()))?;
+        if about.run != run {
+            return Err(Error::Tensors(format!("it is of run {}; run {run} was expected", about.run)));
+        }
+        let progress: Progress = serde_json::from_str(&about.progress).map_err(wrong)?;
         Ok(Self { progress, tensors })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::history::History;
+
+    fn checkpoint() -> Checkpoint {
+        let progress =
+            Progress { epoch: 3, powers: [0.5, 0.25], off_one: 0.125, history: History::Product(Vec::new()) };
+        let tensors = vec![Tensor::flat("params", &[1.0, -2.0, 3.5]), Tensor::flat("means", &[0.25])];
+        Checkpoint { progress, tensors }
+    }
+
+    /// Whichever bit is flipped: the state is refused, or it is the same.
+    #[test]
+    fn no_flipped_bit_gives_another_state() {
+        let bytes = checkpoint().to_bytes("run").unwrap();
+        assert_eq!(bytes, checkpoint().to_bytes("run").unwrap());
+        let sorted = Checkpoint::from_bytes(&bytes, "run").unwrap();
+        assert_eq!((&sorted.progress, sorted.tensors.len()), (&checkpoint().progress, 2));
+        let mut refused = 0;
+        for bit in 0..8 * bytes.len() {
+            let mut flipped = bytes.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            match Checkpoint::from_bytes(&flipped, "run") {
+                Err(_) => refused += 1,
+                Ok(state) => assert_eq!(state, sorted, "bit {bit}"),
+            }
+        }
+        // Only padding and white space may change unnoticed.
+        assert!(refused > 7 * bytes.len(), "{refused} of {}", 8 * bytes.len());
+        assert!((0..bytes.len()).all(|cut| Checkpoint::from_bytes(&bytes[..cut], "run").is_err()));
+        let other = Checkpoint::from_bytes(&bytes, "another").unwrap_err().to_string();
+        assert!(other.contains("it is of run run; run another was expected"), "{other}");
     }
 }

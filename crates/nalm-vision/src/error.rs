@@ -14,22 +14,9 @@ pub enum Error {
         /// Why.
         source: std::io::Error,
     },
-    /// A file could not be written.
-    #[error("cannot write {}: {source}", file.display())]
-    Write {
-        /// The file.
-        file: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// A file of ours is damaged, or not what it should be.
-    #[error("{} cannot be used: {why}", file.display())]
-    File {
-        /// The file.
-        file: PathBuf,
-        /// What is wrong with it.
-        why: String,
-    },
+    /// The bytes of a checkpoint or network are damaged, or not what they should be.
+    #[error("it cannot be used: {0}")]
+    Tensors(String),
     /// A file is not what its name says.
     #[error("{} is not MNIST's {what}: {got}; {want} was expected", file.display())]
     Content {
@@ -70,7 +57,7 @@ impl Error {
     /// The failure of a file or disk behind it, if there is one.
     pub fn io(&self) -> Option<&std::io::Error> {
         match self {
-            Error::Read { source, .. } | Error::Write { source, .. } => Some(source),
+            Error::Read { source, .. } => Some(source),
             Error::Folder(cause) => cause.io(),
             _ => None,
         }

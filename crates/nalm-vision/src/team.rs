@@ -17,7 +17,8 @@ pub(crate) fn each<T: Send>(threads: usize, items: Vec<T>, work: impl Fn(T) + Sy
         }
     };
     std::thread::scope(|scope| {
-        (1..count).for_each(|_| drop(scope.spawn(all)));
+        // Where no thread can be had, those that are there do its work.
+        (1..count).for_each(|_| drop(std::thread::Builder::new().spawn_scoped(scope, all)));
         all();
     });
 }

@@ -39,15 +39,13 @@ fn finish(run: &mut dyn Training) -> (History, Vec<Vec<f32>>) {
 #[test]
 fn bits_depend_neither_on_threads_nor_on_interruptions() {
     let mnist = mnist();
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("run.safetensors");
     let runs = every_task(&mnist, 1).into_iter().zip(every_task(&mnist, 3)).zip(every_task(&mnist, 2));
     for (k, ((mut one, mut three), mut fresh)) in runs.enumerate() {
         // The second one is left after an epoch, and what it saved is taken up by a third.
         assert_eq!(three.advance(&|| false).unwrap(), Advance::Trained);
-        three.checkpoint().save(&file, "name").unwrap();
+        let saved = three.checkpoint().to_bytes("name").unwrap();
         let want = finish(&mut *one);
-        fresh.restore(&Checkpoint::load(&file, "name").unwrap()).unwrap();
+        fresh.restore(&Checkpoint::from_bytes(&saved, "name").unwrap()).unwrap();
         assert_eq!(fresh.epoch(), 1);
         assert_eq!(finish(&mut *three), want, "task {k}, threads");
         assert_eq!(finish(&mut *fresh), want, "task {k}, interruption");
@@ -65,25 +63,21 @@ fn bits_depend_neither_on_threads_nor_on_interruptions() {
 #[test]
 fn a_checkpoint_that_does_not_fit_is_refused() {
     let mnist = mnist();
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("run.safetensors");
     let mut tasks = every_task(&mnist, 1);
-    tasks[0].checkpoint().save(&file, "one").unwrap();
-    let message = Checkpoint::load(&file, "other").unwrap_err().to_string();
+    let bytes = tasks[0].checkpoint().to_bytes("one").unwrap();
+    let read = |bytes: &[u8], run: &str| Checkpoint::from_bytes(bytes, run);
+    let message = read(&bytes, "other").unwrap_err().to_string();
     assert!(message.contains("run other was expected"), "{message}");
-    let checkpoint = Checkpoint::load(&file, "one").unwrap();
+    let checkpoint = read(&bytes, "one").unwrap();
     let message = tasks[2].restore(&checkpoint).unwrap_err().to_string();
     assert!(message.contains("params of a checkpoint"), "{message}");
-    let bytes = std::fs::read(&file).unwrap();
     let mut flipped = bytes.clone();
     *flipped.last_mut().unwrap() ^= 1;
-    std::fs::write(&file, flipped).unwrap();
-    let message = Checkpoint::load(&file, "one").unwrap_err().to_string();
+    let message = read(&flipped, "one").unwrap_err().to_string();
     assert!(message.contains("SHA-256"), "{message}");
     for cut in [0, 7, 100, bytes.len() / 2, bytes.len() - 1] {
-        std::fs::write(&file, &bytes[..cut]).unwrap();
-        let message = Checkpoint::load(&file, "one").unwrap_err().to_string();
-        assert!(message.contains("run.safetensors"), "{message}");
+        let message = read(&bytes[..cut], "one").unwrap_err().to_string();
+        assert!(message.contains("cannot be used"), "{message}");
     }
 }
 
@@ -208,8 +202,6 @@ fn noise_at_evaluation_is_a_switch() {
 #[test]
 fn weights_that_are_no_numbers_can_be_kept() {
     let mnist = mnist();
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("run.safetensors");
     for mut run in every_task(&mnist, 1) {
         let mut broken = run.checkpoint();
         for tensor in broken.tensors.iter_mut().filter(|tensor| tensor.name == "head.params") {
@@ -217,8 +209,8 @@ fn weights_that_are_no_numbers_can_be_kept() {
         }
         run.restore(&broken).unwrap();
         run.measure().unwrap();
-        run.checkpoint().save(&file, "broken").unwrap();
-        let back = Checkpoint::load(&file, "broken").unwrap();
+        let bytes = run.checkpoint().to_bytes("broken").unwrap();
+        let back = Checkpoint::from_bytes(&bytes, "broken").unwrap();
         let weights = match &back.progress.history {
             History::Product(rows) => rows[0].weights.clone(),
             History::Sequence(rows) => rows[0].weights.clone(),

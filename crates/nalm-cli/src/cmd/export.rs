@@ -1,32 +1,45 @@
-//! `nalm export`: the rows of a store as CSV or JSON lines.
+//! `nalm export`: the rows of a store as CSV or JSON lines, one after the other, however many there are.
 
+use super::sound;
 use crate::arguments::Export;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use nalm_lab::experiment::{Overrides, built_in};
-use nalm_lab::run::{Row, Spec, schedule};
-use nalm_lab::{Registry, store};
-use serde_json::{Value, json};
+use nalm_lab::run::{Row, Spec, Status, schedule};
+use nalm_lab::store::{Entry, Index};
+use nalm_lab::{Error, Registry, files};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Write;
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 pub(crate) fn run(registry: &Registry, arguments: &Export) -> Result<()> {
-    let contents = store::read_existing(&arguments.store)?;
-    let rows = || contents.rows.values();
+    let index = registry.store(&arguments.store).existing()?;
     if let Some(path) = &arguments.jsonl {
         let experiments = membership(registry)?;
-        let mut out = open(path)?;
-        for row in rows() {
-            let mut value = serde_json::to_value(row)?;
-            value["experiments"] = json!(experiments.get(&row.id).cloned().unwrap_or_default());
-            writeln!(out, "{value}")?;
-        }
-        out.flush()?;
+        write(registry, path, |out| {
+            for entry in index.entries() {
+                let names = experiments.get(&entry.id()).map_or(&[][..], Vec::as_slice);
+                out.write_all(&json_line(&index, entry, names).map_err(io::Error::other)?)?;
+            }
+            Ok(())
+        })?;
     }
     if let Some(path) = &arguments.csv {
-        write_csv(rows, open(path)?)?;
+        let metrics = metrics(&index)?;
+        write(registry, path, |out| write_csv(&index, &metrics, out))?;
     }
-    Ok(())
+    sound(&index)
+}
+
+/// Writes a file as a whole, or to the standard output.
+fn write(registry: &Registry, path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    if path == Path::new("-") {
+        let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+        fill(&mut out).and_then(|()| out.flush())?;
+        return Ok(());
+    }
+    Ok(files::write(&*registry.files, path, fill)?)
 }
 
 /// The experiments that every run belongs to.
@@ -45,32 +58,74 @@ fn membership(registry: &Registry) -> Result<BTreeMap<String, Vec<&'static str>>
     Ok(experiments)
 }
 
-fn open(path: &Path) -> Result<Box<dyn Write>> {
-    if path == Path::new("-") {
-        return Ok(Box::new(std::io::stdout().lock()));
+/// A row with its experiments. Rows have their keys in order, so that this one finds its place without reading all of them; rows of
+/// earlier versions are brought into today's form.
+fn json_line(index: &Index, entry: &Entry, experiments: &[&str]) -> Result<Vec<u8>, Error> {
+    let text = index.text(entry)?;
+    let key = format!("\"id\":\"{}\"", entry.id());
+    let has = |what: &str| text.windows(what.len()).position(|window| window == what.as_bytes());
+    if let (Some(place), Some(_)) = (has(&key), has("\"spec\":{")) {
+        let added = format!("\"experiments\":{},", serde_json::to_string(experiments)?);
+        return Ok([&text[..place], added.as_bytes(), &text[place..], b"\n"].concat());
     }
-    Ok(Box::new(std::fs::File::create(path).with_context(|| format!("cannot write {}", path.display()))?))
+    let mut value = serde_json::to_value(index.row(entry)?)?;
+    value["experiments"] = json!(experiments);
+    Ok(format!("{value}\n").into_bytes())
 }
 
-/// Everything that tells runs apart, how they ended, and all metrics that any of them has.
-fn write_csv<'a, I: Iterator<Item = &'a Row>>(rows: impl Fn() -> I, out: impl Write) -> Result<()> {
-    let metrics: BTreeSet<&str> = rows().flat_map(|row| row.metrics.keys()).map(String::as_str).collect();
-    let texts = ["operation", "inputs", "range", "test_range", "stream", "steps"];
-    let head = ["module", "options", "task", "problem"].into_iter().chain(texts).chain(["schedule", "seed", "status"]);
-    let mut writer = csv::Writer::from_writer(out);
-    writer.write_record(head.chain(metrics.iter().copied())).map_err(std::io::Error::from)?;
-    for row in rows() {
-        let spec = &row.spec;
-        let options = spec.map().get("options").or_else(|| spec.map().get("settings")).map(flat).unwrap_or_default();
-        let problem = spec.map().get("problem").map(flat).unwrap_or_default();
-        let mut cells = vec![model(spec), options, spec.task().into(), problem];
-        cells.extend(texts.iter().map(|key| spec.map().get(*key).map_or(String::new(), plain)));
-        cells.extend([schedule_of(spec), spec.seed().to_string(), row.status.name().into()]);
-        cells.extend(metrics.iter().map(|name| row.metrics.get(*name).map_or("NA".into(), plain)));
-        writer.write_record(cells).map_err(std::io::Error::from)?;
+/// What the CSV file has of a row.
+#[derive(Deserialize)]
+struct Part {
+    spec: Spec,
+    status: Status,
+    metrics: Map<String, Value>,
+}
+
+fn part(index: &Index, entry: &Entry) -> Result<Part, Error> {
+    let read = serde_json::from_slice(&index.text(entry)?);
+    read.or_else(|_| {
+        let Row { spec, status, metrics, .. } = index.row(entry)?;
+        Ok(Part { spec, status, metrics })
+    })
+}
+
+/// The names of all metrics that any row has.
+fn metrics(index: &Index) -> Result<Vec<String>> {
+    let mut names = BTreeSet::new();
+    for entry in index.entries() {
+        for name in part(index, entry)?.metrics.into_iter().map(|(name, _)| name) {
+            names.insert(name);
+        }
     }
-    writer.flush()?;
-    Ok(())
+    Ok(names.into_iter().collect())
+}
+
+/// What has a column of its own, of the specification.
+const TEXTS: [&str; 6] = ["operation", "inputs", "range", "test_range", "stream", "steps"];
+
+/// What the other columns are made of, or what says nothing about a run.
+const ELSEWHERE: [&str; 11] =
+    ["task", "module", "head", "layers", "options", "settings", "problem", "schedule", "seed", "numerics", "curve"];
+
+/// Everything that tells runs apart, how they ended, and the metrics.
+fn write_csv(index: &Index, metrics: &[String], out: &mut dyn Write) -> io::Result<()> {
+    let head = ["module", "options", "task", "problem"].into_iter().chain(TEXTS).chain(["schedule", "seed", "status"]);
+    let mut writer = csv::Writer::from_writer(out);
+    writer.write_record(head.chain(metrics.iter().map(String::as_str)))?;
+    for entry in index.entries() {
+        let Part { spec, status, metrics: own } = part(index, entry).map_err(io::Error::other)?;
+        let map = spec.map();
+        let options = map.get("options").or_else(|| map.get("settings")).and_then(Value::as_object);
+        let more = |(key, _): &(&String, &Value)| !TEXTS.contains(&key.as_str()) && !ELSEWHERE.contains(&key.as_str());
+        let problem = map.get("problem").and_then(Value::as_object).into_iter().flatten();
+        let problem = flat(problem.chain(map.iter().filter(more)));
+        let mut cells = vec![model(&spec), flat(options.into_iter().flatten()), spec.task().into(), problem];
+        cells.extend(TEXTS.iter().map(|key| map.get(*key).map_or(String::new(), plain)));
+        cells.extend([schedule_of(&spec), spec.seed().to_string(), status.name().into()]);
+        cells.extend(metrics.iter().map(|name| own.get(name).map_or("NA".into(), plain)));
+        writer.write_record(cells)?;
+    }
+    writer.flush()
 }
 
 /// The module, or the layers of a stack.
@@ -93,8 +148,7 @@ fn plain(value: &Value) -> String {
     }
 }
 
-/// The keys and values of an object in one cell.
-fn flat(object: &Value) -> String {
-    let pair = |(key, value): (&String, &Value)| format!("{key}={}", plain(value));
-    object.as_object().map_or(String::new(), |map| map.iter().map(pair).collect::<Vec<_>>().join(" "))
+/// Keys and values in one cell.
+fn flat<'a>(pairs: impl Iterator<Item = (&'a String, &'a Value)>) -> String {
+    pairs.map(|(key, value)| format!("{key}={}", plain(value))).collect::<Vec<_>>().join(" ")
 }

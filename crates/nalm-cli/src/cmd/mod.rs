@@ -16,8 +16,24 @@ pub(crate) mod train;
 pub(crate) mod verify;
 
 use anyhow::Result;
+use nalm_lab::store::Index;
 use serde::Serialize;
 use std::io::Write;
+
+/// More problems than this are not listed one by one.
+const MOST_LISTED: usize = 20;
+
+/// Names what is wrong with a store, and fails if anything is.
+fn sound(index: &Index) -> Result<()> {
+    index.problems.iter().take(MOST_LISTED).for_each(|problem| say!("{problem}"));
+    match index.problems.len() {
+        0 => Ok(()),
+        n => Err(nalm_lab::Error::Unsound(format!(
+            "{n} problems in the store; rows that cannot be trusted are not used"
+        ))
+        .into()),
+    }
+}
 
 /// Prints a value as JSON to the standard output.
 fn print_json(value: &impl Serialize) -> Result<()> {

@@ -1,20 +1,22 @@
 //! `nalm report`: pages, figures and tables from what the store holds.
 
+use super::sound;
 use crate::arguments::{Output, Report};
-use anyhow::{Result, bail, ensure};
+use anyhow::Result;
 use nalm_lab::experiment::Experiment;
-use nalm_lab::store::{self, Contents};
-use nalm_lab::{Registry, figure, report};
+use nalm_lab::store::Index;
+use nalm_lab::{Error, Registry, figure, report};
 use serde_json::json;
 use std::io::Write;
 use std::path::Path;
 
 pub(crate) fn run(registry: &Registry, arguments: &Report) -> Result<()> {
+    arguments.output.check()?;
     let mut experiments = registry.load_all(&arguments.choice.experiments, &arguments.choice.overrides()?)?;
     if arguments.choice.experiments == ["all"] {
         // A store rarely holds all of them, and pages without a row say nothing.
-        let contents = store::read_existing(&arguments.store)?;
-        let (kept, empty): (Vec<_>, Vec<_>) = experiments.into_iter().partition(|e| has_rows(e, &contents));
+        let index = registry.store(&arguments.store).existing()?;
+        let (kept, empty): (Vec<_>, Vec<_>) = experiments.into_iter().partition(|e| has_rows(e, &index));
         if !empty.is_empty() {
             let names: Vec<&str> = empty.iter().map(|experiment| experiment.name.as_str()).collect();
             say!("left out, because the store has no row of them: {}", names.join(", "));
@@ -25,35 +27,40 @@ pub(crate) fn run(registry: &Registry, arguments: &Report) -> Result<()> {
 }
 
 /// Whether a store has anything to show of an experiment.
-fn has_rows(experiment: &Experiment, contents: &Contents) -> bool {
+fn has_rows(experiment: &Experiment, index: &Index) -> bool {
     let ids = experiment.ids();
-    ids.is_empty() || ids.iter().any(|id| contents.has(id))
+    ids.is_empty() || ids.iter().any(|id| index.has(id))
 }
 
 pub(crate) fn write(registry: &Registry, experiments: &[Experiment], store: &Path, output: &Output) -> Result<()> {
-    let (contents, out) = (store::read(store)?, &output.out);
+    let (index, out) = (registry.store(store).index()?, &output.out);
     // Before anything is written: a page without rows would take the place of one that has some.
     for experiment in experiments {
         let Experiment { name, preset, .. } = experiment;
-        let found = has_rows(experiment, &contents);
-        ensure!(found, "{} has no row of {name} at preset {preset}; nalm run makes them", store.display());
+        let found = has_rows(experiment, &index);
+        if !found {
+            let (place, hint) = (store.display(), "nalm run makes them");
+            return Err(Error::Request(format!("{place} has no row of {name} at preset {preset}; {hint}")).into());
+        }
     }
-    let (mut all, mut placed) = (Vec::new(), 0);
+    let mut all = Vec::new();
     for experiment in experiments {
+        let contents = index.contents(experiment.ids().iter().map(String::as_str))?;
         let found = registry.report(experiment, &contents, out)?;
         if output.png {
-            found.figures.iter().try_for_each(|name| figure::png::write(out, name))?;
-        }
-        if let Some(readme) = &output.readme {
-            placed += usize::from(report::readme::splice(readme, &experiment.name, &found, out)?);
+            found.figures.iter().try_for_each(|name| figure::png::write(&*registry.files, out, name))?;
         }
         all.push(found);
     }
-    if let (Some(readme), 0) = (&output.readme, placed) {
+    if let Some(readme) = &output.readme {
+        let names = experiments.iter().map(|experiment| experiment.name.as_str());
+        let reports: Vec<_> = names.zip(&all).collect();
+        let places = report::readme::fill(&*registry.files, readme, &reports, out)?;
         let (file, name) = (readme.display(), &experiments[0].name);
-        bail!(
-            "{file} has no place for it; put the lines <!-- nalm:{name} --> and <!-- /nalm:{name} --> where it belongs"
-        );
+        let put = format!("put the lines <!-- nalm:{name} --> and <!-- /nalm:{name} --> where it belongs");
+        if places == 0 {
+            return Err(Error::Request(format!("{file} has no place for it; {put}")).into());
+        }
     }
     if output.json {
         let list = experiments.iter().zip(&all).map(|(e, f)| {
@@ -81,7 +88,7 @@ pub(crate) fn write(registry: &Registry, experiments: &[Experiment], store: &Pat
         }
     }
     if all.len() > 1 {
-        report::write_index(all, out)?;
+        report::write_index(all, &*registry.files, out)?;
     }
-    Ok(())
+    sound(&index)
 }

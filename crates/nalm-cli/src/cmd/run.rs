@@ -1,51 +1,61 @@
 //! `nalm run` and `nalm reproduce`: carry out what is missing, and write the report.
 
+use super::sound;
 use crate::arguments::{Reproduce, Run};
 use crate::progress::{Progress, duration};
 use anyhow::{Result, ensure};
 use nalm_lab::experiment::Experiment;
-use nalm_lab::pool::{self, Client, Order};
-use nalm_lab::run::{Spec, Status};
-use nalm_lab::store::{self, Segment};
+use nalm_lab::pool::{self, Checkpoints, Client, Order};
+use nalm_lab::run::{Row, Spec};
+use nalm_lab::store::{Index, Segment, Store};
 use nalm_lab::task::{Catalogue, Finished, Resources};
 use nalm_lab::{Error, Registry};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 pub(crate) fn run(registry: &Registry, arguments: &Run) -> Result<()> {
-    let (_, failed) = carry_out(registry, arguments)?;
-    none_failed(failed)
-}
-
-/// A run that could not be carried out is a row like others, but nobody should have to look for it.
-fn none_failed(failed: usize) -> Result<()> {
-    ensure!(failed == 0, "{failed} runs could not be carried out; the store's rows say why (nalm export --jsonl -)");
-    Ok(())
+    carry_out(registry, arguments)?.1.in_order()
 }
 
 pub(crate) fn reproduce(registry: &Registry, arguments: &Reproduce) -> Result<()> {
-    let (experiments, failed) = carry_out(registry, &arguments.run)?;
-    if arguments.run.dry_run {
-        return Ok(());
+    arguments.output.check()?;
+    let (experiments, ended) = carry_out(registry, &arguments.run)?;
+    if !arguments.run.dry_run {
+        super::report::write(registry, &experiments, &arguments.run.store, &arguments.output)?;
     }
-    super::report::write(registry, &experiments, &arguments.run.store, &arguments.output)?;
-    none_failed(failed)
+    ended.in_order()
 }
 
-/// The experiments, and how many runs could not be carried out.
-fn carry_out(registry: &Registry, arguments: &Run) -> Result<(Vec<Experiment>, usize)> {
+/// What has to be said at the end, whatever else was done.
+struct Ended {
+    failed: Vec<Row>,
+    found: Index,
+}
+
+impl Ended {
+    fn in_order(&self) -> Result<()> {
+        let Some(first) = self.failed.first() else { return sound(&self.found) };
+        let reason = first.reason.as_deref().unwrap_or("no reason is known");
+        let what = format!("{} with seed {}: {reason}", first.spec.module(), first.spec.seed());
+        let n = self.failed.len();
+        ensure!(false, "{n} runs could not be carried out and are missing; the same command tries them again ({what})");
+        Ok(())
+    }
+}
+
+/// The experiments, and how it ended.
+fn carry_out(registry: &Registry, arguments: &Run) -> Result<(Vec<Experiment>, Ended)> {
     let experiments = registry.load_all(&arguments.choice.experiments, &arguments.overrides()?)?;
     experiments.iter().flat_map(|experiment| &experiment.notes).for_each(|note| say!("{note}"));
-    let done = store::read(&arguments.store)?;
-    let checkpoints = arguments.store.join("checkpoints");
+    let store = registry.store(&arguments.store);
+    let found = store.index()?;
     let mut seen = BTreeSet::new();
     let mut missing: Vec<Spec> = Vec::new();
     for run in experiments.iter().flat_map(|experiment| &experiment.runs) {
         let id = run.id();
         match seen.insert(id.clone()) {
-            true if !done.has(&id) => missing.push(run.clone()),
-            // A process that was killed between writing its row and clearing up leaves a checkpoint that nobody needs.
-            true if !arguments.dry_run => _ = std::fs::remove_file(pool::checkpoint_of(&checkpoints, run)),
+            true if !found.has(&id) => missing.push(run.clone()),
+            true if !arguments.dry_run => remove_checkpoint(&store, run)?,
             _ => {}
         }
     }
@@ -53,24 +63,36 @@ fn carry_out(registry: &Registry, arguments: &Run) -> Result<(Vec<Experiment>, u
     let estimate = duration(pool::cost(&registry.catalogue, &missing) / threads as f64);
     let (done_already, to_do) = (planned - missing.len(), missing.len());
     say!("{planned} runs, {done_already} of them done, {to_do} to do: about {estimate} on {threads} threads");
-    if done.torn > 0 {
-        say!("{} torn lines in the store, as a killed process leaves them; their runs are done again", done.torn);
+    if found.torn > 0 {
+        say!("{} torn lines in the store, as a killed process leaves them; their runs are done again", found.torn);
     }
+    let mut failed = Vec::new();
     if arguments.dry_run || missing.is_empty() {
-        return Ok((experiments, 0));
+        return Ok((experiments, Ended { failed, found }));
     }
     prepare(&registry.catalogue, &missing, &Resources { mnist: arguments.mnist.clone() })?;
-    let mut segment = Segment::create(&arguments.store, &typed())?;
-    let mut failed = 0;
-    let every = Duration::from_secs(arguments.checkpoint);
-    let order = Order { runs: &missing, threads, checkpoints: Some((&checkpoints, every)) };
+    let mut segment = Segment::create(&store, &typed())?;
+    let (folder, every) = (store.checkpoints(), Duration::from_secs(arguments.checkpoint));
+    let checkpoints = Checkpoints { folder: &folder, files: store.files(), every };
+    let order = Order { runs: &missing, threads, checkpoints: Some(checkpoints) };
     let result = train_all(&registry.catalogue, &order, |finished| {
-        failed += usize::from(finished.as_ref().is_some_and(|finished| finished.row.status == Status::Failed));
+        failed.extend(finished.iter().filter(|finished| finished.row.is_failed()).map(|finished| finished.row.clone()));
         segment.keep(finished.as_ref())
     });
-    segment.seal()?;
+    // What went wrong first says more than what went wrong because of it.
+    let sealed = segment.seal();
     result?;
-    Ok((experiments, failed))
+    sealed?;
+    Ok((experiments, Ended { failed, found }))
+}
+
+/// A process that was killed between writing its row and clearing up leaves a checkpoint that nobody needs.
+fn remove_checkpoint(store: &Store, run: &Spec) -> Result<()> {
+    let file = pool::checkpoint_of(&store.checkpoints(), run);
+    if file.exists() {
+        store.files().remove(&file).map_err(Error::file("cannot remove", &file))?;
+    }
+    Ok(())
 }
 
 /// What was typed, for the header of a segment.
@@ -96,7 +118,7 @@ pub(crate) fn train_all(
     order: &Order<'_>,
     keep: impl FnMut(Option<Finished>) -> Result<(), Error>,
 ) -> Result<()> {
-    let progress = Progress::new(order.runs.len(), pool::cost(catalogue, order.runs))?;
+    let progress = Progress::new(order.runs.len(), pool::cost(catalogue, order.runs));
     let result = pool::carry_out(catalogue, order, &progress, keep);
     progress.finish();
     result?;

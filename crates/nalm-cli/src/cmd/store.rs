@@ -1,26 +1,30 @@
 //! `nalm store`: look after a store.
 
-use crate::arguments::{Store, StoreAction};
-use anyhow::{Result, ensure};
-use nalm_lab::store;
-use std::io::Write;
-use std::path::Path;
+use super::sound;
+use crate::arguments::{Store as Arguments, StoreAction};
+use anyhow::Result;
+use nalm_lab::Registry;
+use nalm_lab::store::{self, Store};
+use std::io::{BufWriter, Write};
+use std::path::PathBuf;
 
-pub(crate) fn run(arguments: &Store) -> Result<()> {
+pub(crate) fn run(registry: &Registry, arguments: &Arguments) -> Result<()> {
+    let all = |paths: &[PathBuf]| -> Vec<Store> { paths.iter().map(|path| registry.store(path)).collect() };
     match &arguments.action {
-        StoreAction::Check { store } => check(store),
+        StoreAction::Check { store } => check(&registry.store(store)),
         StoreAction::Merge { stores, into } => {
-            store::merge(stores, into)?;
-            check(into)
+            let into = registry.store(into);
+            store::merge(&all(stores), &into)?;
+            check(&into)
         }
         StoreAction::Compact { store } => {
-            let contents = store::read_existing(store)?;
-            let hash = store::compact(&contents, &mut std::io::stdout().lock())?;
-            say!("{} rows, sha256 {hash}", contents.rows.len());
+            let index = registry.store(store).existing()?;
+            let hash = store::compact(&index, &mut BufWriter::new(std::io::stdout().lock()))?;
+            say!("{} rows, sha256 {hash}", index.len());
             Ok(())
         }
         StoreAction::Pack { stores, into } => {
-            match store::pack(stores, into)? {
+            match store::pack(&all(stores), &registry.store(into))? {
                 (Some(path), rows) => say!("{rows} rows in {}", path.display()),
                 (None, _) => say!("{} holds all of these rows already", into.display()),
             }
@@ -29,17 +33,20 @@ pub(crate) fn run(arguments: &Store) -> Result<()> {
     }
 }
 
-fn check(path: &Path) -> Result<()> {
-    let contents = store::read_existing(path)?;
+/// Reads every row, holds it against itself, and says what is wrong.
+fn check(store: &Store) -> Result<()> {
+    let mut index = store.existing()?;
+    let more = store::audit(store, &index)?;
+    index.problems.extend(more);
+    let failed = index.failed()?;
     let mut out = std::io::stdout().lock();
-    writeln!(out, "segments   {}", contents.segments)?;
-    writeln!(out, "rows       {}", contents.rows.len())?;
-    writeln!(out, "torn lines {}", contents.torn)?;
-    writeln!(out, "duplicates {}", contents.duplicates)?;
-    writeln!(out, "conflicts  {}", contents.conflicts.len())?;
-    for id in &contents.conflicts {
-        writeln!(out, "conflict   run {id} is there twice with different results")?;
-    }
-    ensure!(contents.conflicts.is_empty(), "{} holds conflicts; equal runs must have equal results", path.display());
-    Ok(())
+    writeln!(out, "segments   {}", index.segments())?;
+    writeln!(out, "rows       {}", index.len())?;
+    writeln!(out, "torn lines {}", index.torn)?;
+    writeln!(out, "duplicates {}", index.duplicates)?;
+    writeln!(out, "failed     {}", failed.len())?;
+    writeln!(out, "problems   {}", index.problems.len())?;
+    failed.iter().try_for_each(|run| writeln!(out, "failed: run {}: {}", run.id, run.reason))?;
+    drop(out);
+    sound(&index)
 }

@@ -1,13 +1,13 @@
 //! `nalm train`: one run.
 
 use crate::arguments::Train;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use nalm::{LoggedErrors, Observer, Outcome, Status, formula};
 use nalm_lab::figure::record;
 use nalm_lab::report::csv;
 use nalm_lab::run::{Spec, schedule};
 use nalm_lab::task::{Choices, numbers_row};
-use nalm_lab::{Error, Registry};
+use nalm_lab::{Error, Registry, files};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
@@ -23,17 +23,21 @@ pub(crate) fn run(registry: &Registry, arguments: &Train) -> Result<()> {
         );
     };
     // Before training: whoever waited for five million steps should not lose them to a mistyped folder.
-    let curve = arguments.curve.as_ref().map(|path| {
-        std::fs::File::create(path).with_context(|| format!("cannot write the curve to {}", path.display()))
-    });
-    let curve = curve.transpose()?;
+    if let Some(folder) = arguments.curve.as_ref().and_then(|path| path.parent()) {
+        let there = folder.as_os_str().is_empty() || folder.is_dir();
+        if !there {
+            return Err(
+                Error::Request(format!("{} is no folder, so no curve can be written there", folder.display())).into()
+            );
+        }
+    }
     let mut live = Live { every: (built.config.steps / 20).next_multiple_of(1_000).max(1_000), shown: !arguments.json };
     let outcome = built.train(spec.seed(), &mut live)?;
-    if let Some(mut file) = curve {
-        file.write_all(curve_of(&outcome).as_bytes()).context("cannot write the curve")?;
+    if let Some(path) = &arguments.curve {
+        files::write(&*registry.files, path, |out| out.write_all(curve_of(&outcome).as_bytes()))?;
     }
     if arguments.json {
-        return super::print_json(&numbers_row(&spec, &outcome, None));
+        return super::print_json(&numbers_row(&spec, &outcome, None).normalised());
     }
     let mut out = std::io::stdout().lock();
     let verdict = outcome.flat.unwrap_or(outcome.simulated);

@@ -1,17 +1,18 @@
 //! `nalm verify`: the laboratory against what was published, or a record against itself.
 
 use super::run::{prepare, threads, train_all};
+use super::sound;
 use crate::arguments::Verify;
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, ensure};
 use nalm_lab::experiment::{Experiment, Overrides, Relation};
 use nalm_lab::pool::Order;
-use nalm_lab::run::{Row, Spec, Status};
-use nalm_lab::store::{self, Contents};
+use nalm_lab::run::{Row, Spec};
+use nalm_lab::store::{self, Contents, Index};
 use nalm_lab::task::{Finished, Measures, Resources};
 use nalm_lab::{Error, Registry};
 use serde_json::json;
 use sha2::{Digest, Sha256};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -49,7 +50,7 @@ fn published(registry: &Registry, arguments: &Verify) -> Result<()> {
     let mut contents = Contents::default();
     let order = Order { runs: &runs, threads: threads(arguments.threads), checkpoints: None };
     train_all(&registry.catalogue, &order, |finished| {
-        contents.rows.extend(finished.map(|Finished { row, .. }| (row.id.clone(), row)));
+        finished.into_iter().for_each(|Finished { row, .. }| contents.insert(row));
         Ok(())
     })?;
     let mut out = std::io::stdout().lock();
@@ -84,9 +85,10 @@ fn published(registry: &Registry, arguments: &Verify) -> Result<()> {
     Ok(())
 }
 
-/// Runs a sample of a record again and compares all bits.
+/// Runs a sample of a record again and compares everything.
 fn record(registry: &Registry, arguments: &Verify, path: &Path) -> Result<()> {
-    let contents = store::read_existing(path)?;
+    let store = registry.store(path);
+    let mut index = store.existing()?;
     let catalogue = &registry.catalogue;
     for file in &arguments.data {
         catalogue.task("table")?.load(file)?;
@@ -94,58 +96,105 @@ fn record(registry: &Registry, arguments: &Verify, path: &Path) -> Result<()> {
     let seed = arguments.seed.unwrap_or_else(|| {
         SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos() as u64 % 1_000_000_007)
     });
-    let is_long = |row: &Row| catalogue.task(row.spec.task()).is_ok_and(|task| task.is_long());
-    // Bits of the first image runs depend on the instruction set.
-    let same_machine =
-        |row: &Row| row.artefacts.get("instructions").is_none_or(|set| Some(set) == instructions().as_ref());
-    let same_numerics = |row: &Row| {
-        catalogue.task(row.spec.task()).is_ok_and(|task| task.numerics() == row.spec.numerics()) && same_machine(row)
-    };
-    let (mine, other): (Vec<&Row>, Vec<&Row>) = contents.rows.values().partition(|row| same_numerics(row));
-    let (long, short): (Vec<&Row>, Vec<&Row>) =
-        mine.into_iter().filter(|row| row.status != Status::Failed).partition(|row| is_long(row));
-    let few_steps =
-        |row: &&Row| arguments.most_steps.is_none_or(|most| row.spec.whole("steps").is_none_or(|steps| steps <= most));
-    let has_images = !long.is_empty() || other.iter().any(|row| is_long(row));
-    let mut rows = sample(short.into_iter().filter(few_steps).collect(), seed, arguments.sample);
-    rows.extend(sample(long, seed, arguments.images));
+    let candidates = candidates(registry, arguments, &index)?;
+    let mut rows = sample(candidates.short, seed, arguments.sample);
+    rows.extend(sample(candidates.long, seed, arguments.images));
     if rows.is_empty() {
         let asked = format!("--sample {} and --images {}", arguments.sample, arguments.images);
         let steps = arguments.most_steps.map_or(String::new(), |most| format!(" and --most-steps {most}"));
-        let hint = if has_images { "; --images N runs N of its rows with images again" } else { "" };
+        let hint = if candidates.has_images { "; --images N runs N of its rows with images again" } else { "" };
         let versions = format!("numerics version {}", nalm::NUMERICS);
-        bail!("{} holds no row to run again with {asked}{steps} ({versions}){hint}", path.display());
+        let text = format!("{} holds no row to run again with {asked}{steps} ({versions}){hint}", path.display());
+        return Err(Error::Request(text).into());
     }
     let count = rows.len();
-    say!("sample {seed}: {count} of {} rows", contents.rows.len());
-    if !other.is_empty() {
-        say!("{} rows are of another numerics version or instruction set and are not compared", other.len());
+    say!("sample {seed}: {count} of {} rows", index.len());
+    if candidates.other > 0 {
+        say!("{} rows are of another numerics version or instruction set and are not compared", candidates.other);
     }
-    let runs: Vec<Spec> = rows.iter().map(|row| row.spec.clone()).collect();
+    let known = index.contents(rows.iter().map(String::as_str))?.rows;
+    let runs: Vec<Spec> = known.values().map(|row| row.spec.clone()).collect();
     prepare(catalogue, &runs, &Resources { mnist: arguments.mnist.clone() })?;
-    let mut different = Vec::new();
+    let mut again: BTreeMap<String, Row> = BTreeMap::new();
     let order = Order { runs: &runs, threads: threads(arguments.threads), checkpoints: None };
     train_all(catalogue, &order, |finished| {
-        let Some(Finished { row, .. }) = finished else { return Ok(()) };
-        // A row that does not fit its own identity was changed by hand.
-        if contents.rows.get(&row.id).is_none_or(|known| known.result_hash != row.result_hash) {
-            let spec = &row.spec;
-            let on = if spec.text("range").is_empty() { spec.task() } else { spec.text("range") };
-            different.push(format!("{} on {on}, seed {} (run {})", spec.module(), spec.seed(), row.id));
-        }
+        again.extend(finished.map(|Finished { row, .. }| (row.id.clone(), row)));
         Ok::<(), Error>(())
     })?;
-    different.sort();
+    let (mut different, mut not_run) = (Vec::new(), Vec::new());
+    for row in known.values() {
+        // A row whose identity is not that of its specification was changed by hand.
+        let run = again.get(&row.spec.id());
+        let (spec, id) = (&row.spec, &row.id);
+        let on = if spec.text("range").is_empty() { spec.task() } else { spec.text("range") };
+        let who = format!("{} on {on}, seed {} (run {id})", model(spec), spec.seed());
+        match run {
+            Some(run) if run.is_failed() => not_run.push(format!("{who}: {}", run.reason.clone().unwrap_or_default())),
+            Some(run) => match row.differences(run).as_slice() {
+                [] => {}
+                names => different.push(format!("{who}: {}", names.join(", "))),
+            },
+            None => different.push(format!("{who}: spec")),
+        }
+    }
+    let forged = store::audit(&store, &index)?;
+    index.problems.extend(forged);
+    let identical = count - different.len() - not_run.len();
     if arguments.json {
-        super::print_json(&json!({"sample": seed, "rows": count, "identical": count - different.len(),
-            "different": different, "other_numerics": other.len()}))?;
+        super::print_json(&json!({"sample": seed, "rows": count, "identical": identical, "different": different,
+            "not_run": not_run, "other_numerics": candidates.other}))?;
     } else {
         let mut out = std::io::stdout().lock();
         different.iter().try_for_each(|line| writeln!(out, "different: {line}"))?;
-        writeln!(out, "{} of {count} rows have identical bits", count - different.len())?;
+        not_run.iter().try_for_each(|line| writeln!(out, "could not be run again: {line}"))?;
+        writeln!(out, "{identical} of {count} rows are identical")?;
     }
-    ensure!(different.is_empty(), "{} rows of the record differ from what they are when run again", different.len());
+    if !different.is_empty() {
+        let text = format!("{} rows of the record differ from what they are when run again", different.len());
+        return Err(Error::Unsound(text).into());
+    }
+    sound(&index)?;
+    ensure!(not_run.is_empty(), "{} rows of the record could not be run again", not_run.len());
     Ok(())
+}
+
+/// A module, or a stack by its modules.
+fn model(spec: &Spec) -> String {
+    let layers = spec.get("layers").and_then(|layers| layers.as_array());
+    let names = layers.map(|all| all.iter().filter_map(|layer| layer["module"].as_str()).collect::<Vec<_>>());
+    names.map_or_else(|| spec.module().into(), |names| names.join("-"))
+}
+
+/// Rows that can be run again on this machine, by identity.
+struct Candidates {
+    short: Vec<String>,
+    long: Vec<String>,
+    /// Rows of another numerics version or instruction set.
+    other: usize,
+    has_images: bool,
+}
+
+fn candidates(registry: &Registry, arguments: &Verify, index: &Index) -> Result<Candidates> {
+    let mut found = Candidates { short: Vec::new(), long: Vec::new(), other: 0, has_images: false };
+    for entry in index.entries() {
+        let row = index.row(entry)?;
+        let task = registry.catalogue.task(row.spec.task()).ok();
+        let is_long = task.is_some_and(|task| task.is_long());
+        // Bits of the first image runs depend on the instruction set.
+        let same_machine = row.artefacts.get("instructions").is_none_or(|set| Some(set) == instructions().as_ref());
+        let same_numerics = task.is_some_and(|task| task.numerics() == row.spec.numerics());
+        let steps = row.spec.whole("steps");
+        found.has_images |= is_long;
+        match (same_machine && same_numerics, is_long) {
+            (false, _) => found.other += 1,
+            (true, true) => found.long.push(row.id),
+            (true, false) if arguments.most_steps.is_none_or(|most| steps.is_none_or(|steps| steps <= most)) => {
+                found.short.push(row.id)
+            }
+            _ => {}
+        }
+    }
+    Ok(found)
 }
 
 /// The name of the instruction set, as image rows have it.
@@ -154,8 +203,8 @@ fn instructions() -> Option<serde_json::Value> {
 }
 
 /// Some of the rows. The order of a hash is as good as a shuffle, and the same everywhere.
-fn sample(mut rows: Vec<&Row>, seed: u64, most: usize) -> Vec<&Row> {
-    rows.sort_by_cached_key(|row| <[u8; 32]>::from(Sha256::digest(format!("{seed} {}", row.id))));
+fn sample(mut rows: Vec<String>, seed: u64, most: usize) -> Vec<String> {
+    rows.sort_by_cached_key(|id| <[u8; 32]>::from(Sha256::digest(format!("{seed} {id}"))));
     rows.truncate(most);
     rows
 }

@@ -1,14 +1,20 @@
 //! SVG into PNG, for where nothing else is taken; with the cargo feature `png`.
 
-use crate::error::{Error, Result};
+use crate::error::{Result, ensure};
+use crate::files::Files;
 use std::path::Path;
 
-/// Without the feature, says how to get it.
+/// Refuses where PNG is not built in, and says how to get it.
+pub fn available() -> Result<()> {
+    let how = "build with the feature png: cargo install --path crates/nalm-cli --features png";
+    ensure!(cfg!(feature = "png"), "PNG is not built in; {how}");
+    Ok(())
+}
+
+/// Without the feature, nothing can be drawn.
 #[cfg(not(feature = "png"))]
-pub fn write(_folder: &Path, _name: &str) -> Result<()> {
-    Err(Error::Request(
-        "PNG is not built in; build with the feature png: cargo install --path crates/nalm-cli --features png".into(),
-    ))
+pub fn write(_files: &dyn Files, _folder: &Path, _name: &str) -> Result<()> {
+    available()
 }
 
 /// Pixels per unit of a figure: sharp at column width in print.
@@ -17,11 +23,13 @@ const SCALE: f32 = 2.0;
 
 /// Writes `<name>.png` beside `<name>.svg`.
 #[cfg(feature = "png")]
-pub fn write(folder: &Path, name: &str) -> Result<()> {
+pub fn write(files: &dyn Files, folder: &Path, name: &str) -> Result<()> {
+    use crate::error::Error;
+    use crate::files;
     use resvg::{tiny_skia, usvg};
     let wrong = |why: &str| Error::Request(format!("cannot draw {name}.png: {why}"));
     let (from, to) = (folder.join(format!("{name}.svg")), folder.join(format!("{name}.png")));
-    let text = std::fs::read(&from).map_err(Error::file("cannot read", &from))?;
+    let text = files::read(files, &from)?;
     let mut options = usvg::Options::default();
     options.fontdb_mut().load_system_fonts();
     // Without a font, text would be left out in silence.
@@ -41,5 +49,5 @@ pub fn write(folder: &Path, name: &str) -> Result<()> {
     let mut image = tiny_skia::Pixmap::new(width, height).ok_or_else(|| wrong("the figure is empty or too large"))?;
     resvg::render(&tree, tiny_skia::Transform::from_scale(SCALE, SCALE), &mut image.as_mut());
     let bytes = image.encode_png().map_err(|error| wrong(&error.to_string()))?;
-    std::fs::write(&to, bytes).map_err(Error::file("cannot write", &to))
+    files::replace(files, &to, &bytes)
 }

@@ -13,9 +13,11 @@ pub fn colour(k: usize) -> &'static str {
     COLOURS[k % COLOURS.len()]
 }
 
-/// Text that may stand in XML.
+/// Text that may stand in XML, which has no control characters.
 pub fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;");
+    let allowed = |c: char| !c.is_control() && !['\u{fffe}', '\u{ffff}'].contains(&c) || ['\n', '\t'].contains(&c);
+    if text.chars().all(allowed) { text } else { text.replace(|c| !allowed(c), "\u{fffd}") }
 }
 
 /// How wide a text is drawn, about: sans-serif at 12 units.

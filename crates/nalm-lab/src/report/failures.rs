@@ -2,25 +2,29 @@
 
 use super::page::Block;
 use crate::run::Row;
+use crate::store::Contents;
 use crate::summary::Results;
 use crate::task::Measures;
 use std::collections::BTreeMap;
 
+/// Runs that were carried out and are not solved, by where they ended.
 pub(super) fn list(results: &Results<'_>) -> Vec<Block> {
-    let images = results.experiment.sections.iter().any(|section| section.measures != Measures::Runs);
-    let (title, lines) = match images {
-        true => ("Runs that failed", not_carried_out(results)),
-        false => ("Seeds that failed", unsolved(results)),
-    };
-    if lines.is_empty() { Vec::new() } else { vec![Block::Heading(title.into()), Block::List(lines)] }
+    let numbers = results.experiment.sections.iter().all(|section| section.measures == Measures::Runs);
+    block("Seeds that failed", if numbers { unsolved(results) } else { Vec::new() })
 }
 
-/// Runs with a reason not to count.
-fn not_carried_out(results: &Results<'_>) -> Vec<String> {
-    let rows = results.rows.iter().flatten();
-    let line =
-        |row: &&Row| Some(format!("{} with seed {}: {}", row.spec.module(), row.spec.seed(), row.reason.as_ref()?));
-    rows.filter_map(line).collect()
+/// Runs that could not be carried out: they are missing from everything above.
+pub(super) fn not_carried_out(results: &Results<'_>, contents: &Contents) -> Vec<Block> {
+    let failed = results.experiment.runs.iter().filter_map(|run| contents.failed.get(&run.id()));
+    let line = |row: &Row| {
+        let reason = row.reason.as_deref().unwrap_or("without a reason");
+        format!("{} with seed {}: {reason}", row.spec.module(), row.spec.seed())
+    };
+    block("Runs that could not be carried out, and are missing", failed.map(line).collect())
+}
+
+fn block(title: &str, lines: Vec<String>) -> Vec<Block> {
+    if lines.is_empty() { Vec::new() } else { vec![Block::Heading(title.into()), Block::List(lines)] }
 }
 
 /// Seeds that are not solved, by section, model, place and end.

@@ -2,6 +2,7 @@
 
 #[cfg(feature = "images")]
 mod digits;
+mod escape;
 mod failures;
 mod origin;
 pub mod page;
@@ -9,12 +10,14 @@ mod paired;
 pub mod readme;
 mod tables;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::figure::{self, Kind};
+use crate::files::{self, Files};
 use crate::store::Contents;
 use crate::summary::Results;
 use crate::task::Measures;
 use page::Block;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// What a report found, for the line that a command prints.
@@ -29,19 +32,27 @@ pub struct Found {
     pub blocks: Vec<Block>,
     /// Names of the figures' files, without extension.
     pub figures: Vec<String>,
+    /// Every number of every cell, by metric, model and place, for texts that quote them.
+    pub numbers: BTreeMap<String, String>,
 }
 
 /// Writes `<name>.html` and `<name>.md`, and for each figure an SVG and a CSV file, into a folder.
-pub fn write(results: &Results<'_>, kinds: &[Kind], contents: &Contents, folder: &Path) -> Result<Found> {
-    std::fs::create_dir_all(folder).map_err(Error::file("cannot make the folder", folder))?;
+pub fn write(
+    results: &Results<'_>,
+    kinds: &[Kind],
+    contents: &Contents,
+    files: &dyn Files,
+    folder: &Path,
+) -> Result<Found> {
+    let save = |name: &str, text: &str| files::replace(files, &folder.join(name), text.as_bytes());
     let experiment = results.experiment;
     let compared = results.comparisons();
     let mut blocks = vec![Block::Title(experiment.title.clone())];
     let mut figures = Vec::new();
     for figure in figure::all(results, kinds) {
         let file = format!("{}{}", experiment.name, figure.suffix);
-        save(folder, &format!("{file}.svg"), &figure.svg)?;
-        save(folder, &format!("{file}.csv"), &csv(&figure.data))?;
+        save(&format!("{file}.svg"), &figure.svg)?;
+        save(&format!("{file}.csv"), &csv(&figure.data))?;
         figures.push(file.clone());
         blocks.push(Block::Figure { file, caption: figure.caption, svg: figure.svg });
     }
@@ -63,27 +74,38 @@ pub fn write(results: &Results<'_>, kinds: &[Kind], contents: &Contents, folder:
     }
     blocks.extend(paired::tables(results));
     blocks.extend(failures::list(results));
-    save(folder, &format!("{}.html", experiment.name), &page::html(&experiment.title, &blocks))?;
-    save(folder, &format!("{}.md", experiment.name), &page::markdown(&blocks))?;
+    blocks.extend(failures::not_carried_out(results, contents));
+    save(&format!("{}.html", experiment.name), &page::html(&experiment.title, &blocks))?;
+    save(&format!("{}.md", experiment.name), &page::markdown(&blocks))?;
     let agree = compared.iter().filter(|c| c.agrees).count();
-    Ok(Found { agree, compared: compared.len(), rows: results.found(), blocks, figures })
+    let numbers = numbers(results);
+    Ok(Found { agree, compared: compared.len(), rows: results.found(), blocks, figures, numbers })
+}
+
+/// Every number of every cell; what several sections have under one name, none has.
+fn numbers(results: &Results<'_>) -> BTreeMap<String, String> {
+    let mut numbers: BTreeMap<String, Option<String>> = BTreeMap::new();
+    for cell in &results.cells {
+        let shown = results.metrics.iter().filter_map(|m| Some((m.name, (m.show)(cell.get(m.name).mean?))));
+        let counted = [("n", cell.n.to_string()), ("solved", format!("{} of {}", cell.solved, cell.n))];
+        for (name, number) in shown.chain(counted) {
+            let own = format!("{name}; {}; {}", cell.label, cell.place);
+            numbers.entry(own).and_modify(|known| *known = None).or_insert(Some(number));
+        }
+    }
+    numbers.into_iter().filter_map(|(name, number)| Some((name, number?))).collect()
 }
 
 /// Writes `index.html` and `index.md`: all experiments on one page.
-pub fn write_index(found: Vec<Found>, folder: &Path) -> Result<()> {
+pub fn write_index(found: Vec<Found>, files: &dyn Files, folder: &Path) -> Result<()> {
+    let save = |name: &str, text: &str| files::replace(files, &folder.join(name), text.as_bytes());
     let (agree, compared) = found.iter().fold((0, 0), |(a, c), f| (a + f.agree, c + f.compared));
     let title = "Neural Arithmetic Logic Modules: published and ours";
     let mut blocks =
         vec![Block::Title(title.into()), Block::Text(format!("{agree} of {compared} published values agree."))];
     blocks.extend(found.into_iter().flat_map(|found| found.blocks));
-    save(folder, "index.html", &page::html(title, &blocks))?;
-    save(folder, "index.md", &page::markdown(&blocks))
-}
-
-/// Writes one file of a report.
-fn save(folder: &Path, name: &str, text: &str) -> Result<()> {
-    let path = folder.join(name);
-    std::fs::write(&path, text).map_err(Error::file("cannot write", &path))
+    save("index.html", &page::html(title, &blocks))?;
+    save("index.md", &page::markdown(&blocks))
 }
 
 /// Records as CSV.

@@ -1,5 +1,6 @@
 //! A page as blocks, and the two forms it is written in.
 
+use super::escape::{alternative, cell, plain, url};
 use crate::figure::svg::escape;
 use std::fmt::Write;
 
@@ -45,7 +46,8 @@ pub fn html(title: &str, blocks: &[Block]) -> String {
             Block::Code(text) => put(format!("<pre><code>{}</code></pre>", escape(text))),
             Block::Figure { file, caption, svg } => put(format!(
                 "<figure>\n{svg}<figcaption>{} <a href=\"{file}.csv\">data</a> <a href=\"{file}.svg\">figure</a></figcaption></figure>",
-                escape(caption)
+                escape(caption),
+                file = url(file)
             )),
             Block::Table { head, rows } => {
                 let cells = |tag: &str, row: &[String]| {
@@ -82,20 +84,23 @@ pub fn markdown(blocks: &[Block]) -> String {
             put(String::new());
         }
         match block {
-            Block::Title(title) => put(format!("# {title}")),
-            Block::Heading(title) => put(format!("## {title}")),
-            Block::Text(text) => put(text.clone()),
+            Block::Title(title) => put(format!("# {}", plain(title))),
+            Block::Heading(title) => put(format!("## {}", plain(title))),
+            Block::Text(text) => put(plain(text)),
             Block::Code(text) => put(format!("```\n{text}\n```")),
             Block::Figure { file, caption, .. } => {
-                put(format!("![{caption}]({file}.svg)\n\n{caption} ([data]({file}.csv))"));
+                let (alternative, caption, file) = (alternative(caption), plain(caption), url(file));
+                put(format!("![{alternative}]({file}.svg)\n\n{caption} ([data]({file}.csv))"));
             }
             Block::Table { head, rows } => {
-                let line = |row: &[String]| format!("| {} |", row.join(" | "));
+                let line = |row: &[String]| {
+                    format!("| {} |", row.iter().map(|text| cell(text)).collect::<Vec<_>>().join(" | "))
+                };
                 put(line(head));
                 put(format!("|{}", "---|".repeat(head.len())));
                 rows.iter().for_each(|row| put(line(row)));
             }
-            Block::List(items) => items.iter().for_each(|item| put(format!("* {item}"))),
+            Block::List(items) => items.iter().for_each(|item| put(format!("* {}", plain(item)))),
         }
     }
     text

@@ -1,35 +1,131 @@
-//! Figure and table of an experiment between two markers of a text that people write.
+//! Parts of a text that people write, filled in between markers.
+//!
+//! A block marker stands alone on its line: what is between `<!-- nalm:NAME -->` and `<!-- /nalm:NAME -->` is the first figure and the
+//! published values of an experiment; with `NAME figure` or `NAME table` it is one of the two. An inline marker opens and closes within a
+//! line: what is between `<!-- nalm:NAME; METRIC; MODEL; PLACE -->` and `<!-- /nalm -->` is a number of it. Anything else that looks like
+//! a marker is refused before anything is written.
 
 use super::Found;
 use super::page::{Block, markdown};
-use crate::error::{Error, Result, bail};
+use crate::error::{Context, Error, Result, bail, ensure};
+use crate::files::{self, Files};
+use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
-/// What may stand between markers.
+/// What may stand between block markers.
 const PARTS: [(&str, bool, bool); 3] = [("", true, true), (" figure", true, false), (" table", false, true)];
 
-/// Replaces what stands between `<!-- nalm:NAME -->` and `<!-- /nalm:NAME -->`: the first figure and the published values. With
-/// `nalm:NAME figure` or `nalm:NAME table` it is one of the two. Says whether there was a place.
-pub fn splice(file: &Path, name: &str, found: &Found, out: &Path) -> Result<bool> {
-    let text = std::fs::read_to_string(file).map_err(Error::file("cannot read", file))?;
+const OPEN: &str = "<!-- nalm:";
+const CLOSE: &str = "<!-- /nalm";
+const END: &str = "-->";
+
+/// Fills in what reports found, by the names of their experiments. Returns how many places there were.
+pub fn fill(files: &dyn Files, file: &Path, reports: &[(&str, &Found)], out: &Path) -> Result<usize> {
+    let text = String::from_utf8(files::read(files, file)?);
+    let text = text.map_err(|_| Error::Request(format!("{} is not UTF-8", file.display())))?;
     let folder = link(file.parent().unwrap_or(Path::new("")), out);
-    let (mut new, mut places) = (text.clone(), 0);
-    for (part, figure, table) in PARTS {
-        let (open, close) = (format!("<!-- nalm:{name}{part} -->"), format!("<!-- /nalm:{name}{part} -->"));
-        match (new.find(&open), new.find(&close)) {
-            (Some(start), Some(end)) if start < end => {
-                let body = markdown(&blocks(found, &folder, figure, table));
-                new = format!("{}{open}\n{body}{}", &new[..start], &new[end..]);
+    let (new, places) = filled(&text, reports, &folder).at(|| file.display().to_string())?;
+    if new != text {
+        files::replace(files, file, new.as_bytes())?;
+    }
+    Ok(places)
+}
+
+fn filled(text: &str, reports: &[(&str, &Found)], folder: &str) -> Result<(String, usize)> {
+    let (mut new, mut places) = (String::with_capacity(text.len()), 0);
+    // The block that is open: its name, its line, and what is to stand in it, if a report has it.
+    let mut open: Option<(String, usize, Option<String>)> = None;
+    let mut seen = BTreeSet::new();
+    for (k, line) in text.split_inclusive('\n').enumerate() {
+        let number = k + 1;
+        let bare = line.trim();
+        let name = |start: &str| bare.strip_prefix(start)?.strip_suffix(END).filter(|rest| !rest.contains(END));
+        if let Some(name) = name(OPEN).map(|name| name.trim().to_string()) {
+            if let Some((other, line, _)) = open {
+                bail!("line {number}: {name} begins within {other}, which begins in line {line}");
+            }
+            ensure!(
+                seen.insert(name.clone()),
+                "line {number}: {name} is there twice; each place needs a pair of its own"
+            );
+            let body = block(&name, reports, folder);
+            new += line;
+            if let Some(body) = &body {
+                new += body;
                 places += 1;
             }
-            (None, None) => {}
-            _ => bail!("{}: {open} and {close} must both be there, in this order", file.display()),
+            open = Some((name, number, body));
+        } else if let Some(name) = name(CLOSE).map(|name| name.trim_start_matches(':').trim()) {
+            match open.take() {
+                Some((opened, ..)) if opened == name => new += line,
+                Some((opened, line, _)) => bail!("line {number}: {name} ends, but {opened} began in line {line}"),
+                None => bail!("line {number}: {name} ends, and never began"),
+            }
+        } else if open.is_none() {
+            new += &inline(line, reports, &mut places).at(|| format!("line {number}"))?;
+        } else if line.contains(OPEN) || line.contains(CLOSE) {
+            bail!("line {number}: a marker within a block, which would be lost");
+        } else if matches!(open, Some((.., None))) {
+            // Somebody else's place stays as it is.
+            new += line;
         }
     }
-    if new != text {
-        std::fs::write(file, new).map_err(Error::file("cannot write", file))?;
+    match open {
+        Some((name, line, _)) => bail!("line {line}: {name} begins and never ends; close it with {CLOSE}:{name} {END}"),
+        None => Ok((new, places)),
     }
-    Ok(places > 0)
+}
+
+/// What belongs between the markers of a block.
+fn block(name: &str, reports: &[(&str, &Found)], folder: &str) -> Option<String> {
+    reports.iter().find_map(|(experiment, found)| {
+        let rest = name.strip_prefix(experiment)?;
+        let (_, figure, table) = PARTS.into_iter().find(|(part, ..)| *part == rest)?;
+        Some(markdown(&blocks(found, folder, figure, table)))
+    })
+}
+
+/// A line outside of blocks, with its numbers.
+fn inline(line: &str, reports: &[(&str, &Found)], places: &mut usize) -> Result<String> {
+    let (mut new, mut rest) = (String::with_capacity(line.len()), line);
+    while let Some(start) = rest.find(OPEN) {
+        let (before, marker) = rest.split_at(start);
+        ensure!(!before.contains(CLOSE), "a marker ends that never began");
+        let parts = || {
+            let (name, after) = marker.strip_prefix(OPEN)?.split_once(END)?;
+            let (old, after) = after.split_once(CLOSE)?;
+            let (_, after) = after.split_once(END)?;
+            (!old.contains(OPEN)).then_some((name, old, after))
+        };
+        let Some((name, old, after)) = parts() else {
+            bail!(
+                "a marker stands neither alone on its line nor in a pair within it; put one of the two, or spell it otherwise"
+            );
+        };
+        let number = number(name, reports)?;
+        *places += usize::from(number.is_some());
+        let number = number.as_deref().unwrap_or(old);
+        new += &format!("{before}{OPEN}{name}{END}{number}{CLOSE} {END}");
+        rest = after;
+    }
+    ensure!(!rest.contains(CLOSE), "a marker ends that never began");
+    Ok(new + rest)
+}
+
+/// The number that an inline marker asks for, if its experiment was reported.
+fn number(name: &str, reports: &[(&str, &Found)]) -> Result<Option<String>> {
+    let Some((experiment, asked)) = name.trim().split_once(';') else {
+        bail!("'{}' asks for no number; write NAME; METRIC; MODEL; PLACE", name.trim());
+    };
+    let Some((_, found)) = reports.iter().find(|(known, _)| *known == experiment.trim()) else { return Ok(None) };
+    let asked = asked.split(';').map(str::trim).collect::<Vec<_>>().join("; ");
+    match found.numbers.get(&asked) {
+        Some(number) => Ok(Some(number.clone())),
+        None => {
+            let known: Vec<&str> = found.numbers.keys().map(String::as_str).collect();
+            Err(nalm::Error::unknown("number", &asked, &known).into())
+        }
+    }
 }
 
 /// The first figure of a report and its table of published values.
@@ -78,5 +174,53 @@ mod tests {
         assert_eq!(link(Path::new(""), Path::new("docs/results")), "docs/results/");
         assert_eq!(link(Path::new("./a"), Path::new("docs")), "../docs/");
         assert_eq!(link(Path::new("docs"), Path::new("docs")), "");
+    }
+
+    fn found() -> Found {
+        let figure = Block::Figure { file: "mine".into(), caption: "Mine".into(), svg: String::new() };
+        let table = Block::Table { head: vec!["published".into()], rows: vec![vec!["1".into()]] };
+        let numbers = [("solved; NMU; U[1,2)".to_string(), "18 of 20".to_string())].into();
+        Found { agree: 1, compared: 1, rows: 1, blocks: vec![figure, table], figures: Vec::new(), numbers }
+    }
+
+    fn fill(text: &str) -> Result<(String, usize)> {
+        filled(text, &[("mine", &found())], "docs/")
+    }
+
+    #[test]
+    fn blocks_and_numbers_are_filled_in() {
+        let text = "# A\n<!-- nalm:mine figure -->\nold\n<!-- /nalm:mine figure -->\nb\n<!-- nalm:other -->\nkept\n<!-- /nalm:other -->\n\
+            It solves <!-- nalm:mine; solved; NMU; U[1,2) -->3<!-- /nalm --> and <!-- nalm:other; n; x; y -->4<!-- /nalm --> more.\n";
+        let want = text
+            .replace("old", "![Mine](docs/mine.svg)\n\nMine ([data](docs/mine.csv))")
+            .replace("-->3<", "-->18 of 20<");
+        assert_eq!(fill(text).unwrap(), (want.clone(), 2));
+        assert_eq!(fill(&want).unwrap(), (want, 2));
+        assert_eq!(fill("nothing here\n").unwrap(), ("nothing here\n".into(), 0));
+    }
+
+    #[test]
+    fn anything_else_is_refused() {
+        for (text, hint) in [
+            (
+                "Put <!-- nalm:mine --> there.\n\nA chapter.\n\n<!-- /nalm:mine -->\n",
+                "line 1: a marker stands neither alone",
+            ),
+            ("<!-- nalm:mine -->\nA chapter.\n", "line 1: mine begins and never ends"),
+            ("a\n<!-- /nalm:mine -->\n", "line 2: mine ends, and never began"),
+            ("<!-- nalm:mine -->\n<!-- /nalm:other -->\n", "line 2: other ends, but mine began in line 1"),
+            ("<!-- nalm:mine -->\n<!-- nalm:other -->\n", "line 2: other begins within mine"),
+            (
+                "<!-- nalm:mine -->\n<!-- /nalm:mine -->\n<!-- nalm:mine -->\n<!-- /nalm:mine -->\n",
+                "mine is there twice",
+            ),
+            ("<!-- nalm:mine -->\nSee <!-- /nalm:mine -->\n", "line 2: a marker within a block"),
+            ("x <!-- nalm:mine; solved; NMU; U[1,3) -->1<!-- /nalm -->\n", "did you mean 'solved; NMU; U[1,2)'"),
+            ("x <!-- nalm:mine -->1<!-- /nalm -->\n", "'mine' asks for no number"),
+            ("x <!-- nalm:mine; n; NMU; U[1,2) -->1\n", "neither alone"),
+        ] {
+            let message = fill(text).unwrap_err().to_string();
+            assert!(message.contains(hint), "{text}: {message}");
+        }
     }
 }

@@ -6,6 +6,7 @@ use crate::run::spec::hex;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
@@ -79,8 +80,13 @@ impl Row {
     }
 
     /// A row from a line of a store, in today's form or in one of those before it.
-    pub fn from_json(value: Value) -> Option<Self> {
-        serde_json::from_value(old_row::upgrade(value)).ok()
+    pub fn from_json(value: Value) -> Result<Self, serde_json::Error> {
+        serde_json::from_value(old_row::upgrade(value))
+    }
+
+    /// Whether the run could not be carried out, so that there is no result.
+    pub fn is_failed(&self) -> bool {
+        self.status == Status::Failed
     }
 
     /// A metric that is a number.
@@ -117,9 +123,113 @@ impl Row {
         serde_json::from_value(self.series.get("curve")?.clone()).ok()
     }
 
-    /// Whether `other`, of the same specification, has another result. Image runs of the first numerics round by instruction set.
-    pub fn conflicts_with(&self, other: &Self) -> bool {
+    /// The same with weights in the shortest form that is the same `f32`, as rows are written. Earlier ones have seventeen digits.
+    pub fn normalised(mut self) -> Self {
+        if let Some(Value::Array(weights)) = self.artefacts.get_mut("weights") {
+            weights.iter_mut().for_each(shorten);
+        }
+        let curve = self.series.get_mut("curve").and_then(|curve| curve.get_mut("weights"));
+        for point in curve.and_then(Value::as_array_mut).into_iter().flatten() {
+            point.get_mut(1).and_then(Value::as_array_mut).into_iter().flatten().for_each(shorten);
+        }
+        self
+    }
+
+    /// The names of everything in which `other` has another result. The version of the program is none.
+    pub fn differences(&self, other: &Self) -> Vec<String> {
+        let (a, b) = (self.clone().normalised(), other.clone().normalised());
+        let plain = [
+            ("id", a.id != b.id),
+            ("spec", a.spec != b.spec),
+            ("status", a.status != b.status),
+            ("reason", a.reason != b.reason),
+            ("result_hash", a.result_hash != b.result_hash),
+        ];
+        let mut names: Vec<String> =
+            plain.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name.into()).collect();
+        for (a, b) in [(&a.metrics, &b.metrics), (&a.series, &b.series), (&a.artefacts, &b.artefacts)] {
+            let keys: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+            names.extend(keys.into_iter().filter(|key| a.get(*key) != b.get(*key)).cloned());
+        }
+        names
+    }
+
+    /// What contradicts `other`, of the same specification. Image runs of the first numerics round by instruction set.
+    pub fn conflict_with(&self, other: &Self) -> Option<String> {
         let set = |row: &Self| row.artefacts.get("instructions").cloned();
-        self.result_hash != other.result_hash && set(self) == set(other)
+        let differences = self.differences(other);
+        (!differences.is_empty() && set(self) == set(other)).then(|| differences.join(", "))
+    }
+}
+
+/// A number as the shortest decimal that is the same `f32`.
+fn shorten(value: &mut Value) {
+    let Some(number) = value.as_f64() else { return };
+    let narrow = number as f32;
+    let short: f64 = narrow.to_string().parse().unwrap_or(number);
+    // Never at the price of a bit.
+    if (short as f32).to_bits() == narrow.to_bits() {
+        *value = short.into();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn row() -> Row {
+        let spec = crate::run::spec::tests::spec("nmu");
+        let mut row = Row::new(&spec, Status::Completed, None, "ab".into());
+        row.metrics = json!({"solved": true, "test_error": 0.1}).as_object().unwrap().clone();
+        row.artefacts = json!({"weights": [0.1f32, 1.0, null]}).as_object().unwrap().clone();
+        row.series = json!({"curve": {"errors": [], "weights": [[0, [0.7f32, null]]]}}).as_object().unwrap().clone();
+        row
+    }
+
+    #[test]
+    fn weights_are_written_as_the_shortest_decimal_that_is_the_same_number() {
+        let short = row().normalised();
+        assert_eq!(serde_json::to_string(&short.artefacts["weights"]).unwrap(), "[0.1,1.0,null]");
+        assert_eq!(serde_json::to_string(&short.series["curve"]["weights"]).unwrap(), "[[0,[0.7,null]]]");
+        assert_eq!(short.weights(), row().weights());
+        assert_eq!(short.clone().normalised(), short);
+        let mut bits = 1u32;
+        for _ in 0..100_000 {
+            bits = bits.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let number = f32::from_bits(bits);
+            if number.is_finite() {
+                let mut value = Value::from(number);
+                shorten(&mut value);
+                assert_eq!((value.as_f64().unwrap() as f32).to_bits(), bits, "{number:e}");
+            }
+        }
+    }
+
+    /// Whatever is changed in a row, it is another result; how a number is written is not.
+    #[test]
+    fn every_change_is_a_difference() {
+        let first = row();
+        assert!(first.differences(&first.clone().normalised()).is_empty());
+        let changed = |name: &str, change: fn(&mut Row)| {
+            let mut other = row();
+            change(&mut other);
+            assert_eq!(first.differences(&other), [name]);
+            assert_eq!(first.conflict_with(&other).as_deref(), Some(name));
+        };
+        changed("status", |row| row.status = Status::Diverged);
+        changed("reason", |row| row.reason = Some("step 3".into()));
+        changed("result_hash", |row| row.result_hash = "ac".into());
+        changed("solved", |row| _ = row.metrics.insert("solved".into(), false.into()));
+        changed("best_step", |row| _ = row.metrics.insert("best_step".into(), 3.into()));
+        changed("test_error", |row| _ = row.metrics.remove("test_error"));
+        changed("curve", |row| _ = row.series.remove("curve"));
+        changed("weights", |row| row.artefacts["weights"][0] = json!(0.100_000_01));
+        changed("spec", |row| row.spec = row.spec.with("seed", 7));
+        changed("id", |row| row.id = "other".into());
+        let mut elsewhere = row();
+        elsewhere.artefacts.insert("instructions".into(), "avx2".into());
+        elsewhere.result_hash = "ac".into();
+        assert_eq!(first.conflict_with(&elsewhere), None);
     }
 }

@@ -1,143 +1,112 @@
 //! Where rows are kept: append-only segments, one per process start, one checksummed line per run.
 //!
 //! No file is ever written by two processes, renamed or repaired, so there is nothing to lock. Merging stores is copying their
-//! segments into one folder. A line counts if it ends in a newline and its checksum holds; anything else is torn, is counted
-//! and harms nothing. The same run may be there twice; then its results must agree.
+//! segments into one folder. A line counts if it ends in a newline and its checksum holds. What a killed process leaves at the end of its
+//! segment is torn: it is counted, harms nothing, and its runs are done again. Anything else that cannot be read is a [`Problem`]. The same
+//! run may be there twice; then its results must agree. A run that could not be carried out is missing, whatever its row says.
 
+mod audit;
+mod contents;
 pub mod date;
+mod index;
 mod line;
 pub mod machine;
 mod merge;
 mod pack;
+mod problem;
+mod scan;
 mod segment;
 mod session;
 mod tensors;
 
+pub use audit::audit;
+pub use contents::Contents;
+pub use index::{Entry, Failed, Index};
 pub use merge::merge;
 pub use pack::{compact, pack};
+pub use problem::Problem;
 pub use segment::Segment;
 pub use session::Session;
 
 use crate::error::{Error, Result, ensure};
-use crate::run::Row;
-use std::collections::BTreeMap;
+use crate::files::{Disk, Files};
 use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-/// Everything that a store holds.
-#[derive(Debug, Default)]
-pub struct Contents {
-    /// One row per run.
-    pub rows: BTreeMap<String, Row>,
-    /// Lines that do not count.
-    pub torn: usize,
-    /// Rows that were there already, with the same result.
-    pub duplicates: usize,
-    /// Runs that are there twice with different results.
-    pub conflicts: Vec<String>,
-    /// Segment files.
-    pub segments: usize,
-    /// The processes that wrote them.
-    pub sessions: Vec<Session>,
-    /// Which of these wrote a row first.
-    pub session_of: BTreeMap<String, usize>,
+/// The version of the segments' form.
+pub const SCHEMA: u32 = 1;
+
+/// A folder with rows, and the way to its files.
+#[derive(Clone, Debug)]
+pub struct Store {
+    root: PathBuf,
+    files: Arc<dyn Files>,
 }
 
-/// Reads all segments of a store. A store that does not exist is empty.
-pub fn read(store: &Path) -> Result<Contents> {
-    let mut contents = Contents::default();
-    contents.read(store)?;
-    Ok(contents)
-}
-
-/// Reads a store that must be there.
-pub fn read_existing(store: &Path) -> Result<Contents> {
-    ensure_store(store)?;
-    read(store)
-}
-
-fn ensure_store(store: &Path) -> Result<()> {
-    ensure!(store.join("seg").is_dir(), "{} is no store: it has no folder seg", store.display());
-    Ok(())
-}
-
-/// The segments of a store, in the order of their names, which is that of their start.
-fn segments(store: &Path) -> Result<Vec<PathBuf>> {
-    let folder = store.join("seg");
-    if !folder.exists() {
-        return Ok(Vec::new());
+impl Store {
+    /// A store on the disk, there or not.
+    pub fn at(root: impl Into<PathBuf>) -> Self {
+        Self::with(root, Arc::new(Disk))
     }
-    let entries = fs::read_dir(&folder).and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect());
-    let mut files: Vec<PathBuf> = entries.map_err(Error::file("cannot read the store", &folder))?;
-    files.retain(|file| file.extension().is_some_and(|e| e == "jsonl" || e == "gz"));
-    files.sort();
-    Ok(files)
-}
 
-/// The bytes of a segment; of a compressed one, as many as can be had.
-fn read_segment(file: &Path) -> Result<Vec<u8>> {
-    let bytes = fs::read(file).map_err(Error::file("cannot read the segment", file))?;
-    if file.extension().is_none_or(|e| e != "gz") {
-        return Ok(bytes);
+    /// A store that is reached in another way.
+    pub fn with(root: impl Into<PathBuf>, files: Arc<dyn Files>) -> Self {
+        Self { root: root.into(), files }
     }
-    let mut text = Vec::new();
-    // A cut or damaged end leaves a torn line, which is counted like any other.
-    if flate2::read::GzDecoder::new(bytes.as_slice()).read_to_end(&mut text).is_err() {
-        text.push(b'?');
-    }
-    Ok(text)
-}
 
-impl Contents {
-    /// Adds all segments of a store.
-    pub fn read(&mut self, store: &Path) -> Result<()> {
-        for file in segments(store)? {
-            let bytes = read_segment(&file)?;
-            self.segments += 1;
-            self.add(&bytes);
-        }
+    /// Its folder.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The way to its files.
+    pub fn files(&self) -> &dyn Files {
+        &*self.files
+    }
+
+    /// The folder in which long runs save their state.
+    pub fn checkpoints(&self) -> PathBuf {
+        self.root.join("checkpoints")
+    }
+
+    /// What it holds; a store that does not exist is empty.
+    pub fn index(&self) -> Result<Index> {
+        Index::of(std::slice::from_ref(self))
+    }
+
+    /// What it holds; it must be there.
+    pub fn existing(&self) -> Result<Index> {
+        self.ensure_exists()?;
+        self.index()
+    }
+
+    fn ensure_exists(&self) -> Result<()> {
+        ensure!(self.root.join("seg").is_dir(), "{} is no store: it has no folder seg", self.root.display());
         Ok(())
     }
 
-    /// Adds the lines of one segment.
-    fn add(&mut self, bytes: &[u8]) {
-        for line in bytes.split_inclusive(|byte| *byte == b'\n') {
-            match line::parse(line) {
-                None => self.torn += 1,
-                Some(value) if value.get("schema").is_some() => {
-                    self.sessions.push(serde_json::from_value(value).unwrap_or_default());
-                }
-                Some(value) if value.get("sealed").is_some() => {
-                    if let Some(session) = self.sessions.last_mut() {
-                        session.seconds = value["seconds"].as_f64();
-                        session.cpu_seconds = value["cpu_seconds"].as_f64();
-                    }
-                }
-                Some(value) => match Row::from_json(value) {
-                    None => self.torn += 1,
-                    Some(row) => self.insert(row),
-                },
-            }
-        }
+    /// Its segments, in the order of their names, which is that of their start.
+    fn segments(&self) -> Result<Vec<PathBuf>> {
+        self.folder("seg", |file| file.extension().is_some_and(|e| e == "jsonl" || e == "gz"))
     }
 
-    fn insert(&mut self, row: Row) {
-        match self.rows.get(&row.id) {
-            Some(known) if known.conflicts_with(&row) => self.conflicts.push(row.id),
-            Some(_) => self.duplicates += 1,
-            None => {
-                if let Some(last) = self.sessions.len().checked_sub(1) {
-                    self.session_of.insert(row.id.clone(), last);
-                }
-                self.rows.insert(row.id.clone(), row);
-            }
-        }
+    /// Networks that are too large for a row.
+    fn weights(&self) -> Result<Vec<PathBuf>> {
+        self.folder("weights", |file| file.extension().is_some_and(|e| e == "safetensors"))
     }
 
-    /// Whether a run is there.
-    pub fn has(&self, id: &str) -> bool {
-        self.rows.contains_key(id)
+    /// The regular files of a folder that are wanted: a pipe among them would never end.
+    fn folder(&self, name: &str, wanted: impl Fn(&Path) -> bool) -> Result<Vec<PathBuf>> {
+        let folder = self.root.join(name);
+        if !folder.exists() {
+            return Ok(Vec::new());
+        }
+        let entries = fs::read_dir(&folder).and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect());
+        let mut files: Vec<PathBuf> = entries.map_err(Error::file("cannot read the store", &folder))?;
+        files.retain(|file| wanted(file) && file.is_file());
+        files.sort();
+        Ok(files)
     }
 }
 
@@ -145,6 +114,7 @@ impl Contents {
 mod tests {
     use super::*;
     use crate::pool::{Order, Quiet, carry_out};
+    use crate::run::Row;
     use crate::run::spec::tests::spec;
     use crate::task::{Catalogue, Finished};
 
@@ -159,63 +129,129 @@ mod tests {
         rows.remove(0)
     }
 
-    fn segment_of(rows: &[Row]) -> (tempfile::TempDir, Vec<u8>) {
+    /// A store with one segment of these rows, its file and its bytes.
+    fn store_of(rows: &[Row]) -> (tempfile::TempDir, PathBuf, Vec<u8>) {
         let folder = tempfile::tempdir().unwrap();
-        let mut segment = Segment::create(folder.path(), &[]).unwrap();
+        let mut segment = Segment::create(&Store::at(folder.path()), &[]).unwrap();
         rows.iter().for_each(|row| segment.append(&Finished { row: row.clone(), tensors: None }).unwrap());
         let path = segment.path().to_path_buf();
         segment.seal().unwrap();
-        (folder, fs::read(path).unwrap())
+        let bytes = fs::read(&path).unwrap();
+        (folder, path, bytes)
+    }
+
+    fn index(folder: &tempfile::TempDir) -> Index {
+        Store::at(folder.path()).index().unwrap()
+    }
+
+    fn ends(bytes: &[u8]) -> Vec<usize> {
+        bytes.iter().enumerate().filter(|(_, b)| **b == b'\n').map(|(k, _)| k + 1).collect()
     }
 
     #[test]
     fn rows_come_back_as_they_went_in() {
         let rows: Vec<Row> = (0..3).map(row).collect();
-        let (folder, _) = segment_of(&rows);
-        let contents = read(folder.path()).unwrap();
-        assert_eq!((contents.rows.len(), contents.torn, contents.segments), (3, 0, 1));
+        let (folder, ..) = store_of(&rows);
+        let index = index(&folder);
+        assert_eq!((index.len(), index.torn, index.segments(), &*index.problems), (3, 0, 1, &[][..]));
+        let contents = index.everything().unwrap();
         rows.iter().for_each(|row| assert_eq!(&contents.rows[&row.id], row));
-        assert!(read(&folder.path().join("nothing")).unwrap().rows.is_empty());
+        assert!(Store::at(folder.path().join("nothing")).index().unwrap().is_empty());
     }
 
-    /// However a segment is cut, the rows before the cut are there and the reader does not fail.
+    /// However a segment is cut, the rows before the cut are there and nothing is wrong: a killed process leaves just that.
     #[test]
     fn a_segment_cut_at_any_byte_keeps_the_rows_before_the_cut() {
         let rows: Vec<Row> = (0..3).map(row).collect();
-        let (_folder, bytes) = segment_of(&rows);
-        let ends: Vec<usize> = bytes.iter().enumerate().filter(|(_, b)| **b == b'\n').map(|(k, _)| k + 1).collect();
+        let (folder, path, bytes) = store_of(&rows);
+        let ends = ends(&bytes);
         for cut in 0..=bytes.len() {
-            let mut contents = Contents::default();
-            contents.add(&bytes[..cut]);
+            fs::write(&path, &bytes[..cut]).unwrap();
+            let index = index(&folder);
             // The first line is the header, the last one the footer.
             let whole = ends[1..4].iter().filter(|end| **end <= cut).count();
-            assert_eq!(contents.rows.len(), whole, "cut at {cut}");
-            assert!(contents.torn <= 1 && contents.conflicts.is_empty());
+            assert_eq!((index.len(), &*index.problems), (whole, &[][..]), "cut at {cut}");
+            assert_eq!(index.torn, usize::from(cut > 0 && !ends.contains(&cut)), "cut at {cut}");
         }
     }
 
+    /// In a segment that was sealed, nothing is torn: whatever cannot be read was damaged, and is named.
     #[test]
-    fn a_flipped_bit_or_a_zero_filled_tail_is_noticed() {
-        let first = row(0);
-        let (_folder, bytes) = segment_of(std::slice::from_ref(&first));
+    fn a_flipped_bit_is_named_and_a_zero_filled_tail_is_torn() {
+        let (first, second) = (row(0), row(1));
+        let (folder, path, bytes) = store_of(&[first.clone(), second]);
+        let ends = ends(&bytes);
         for k in 0..bytes.len() {
             let mut flipped = bytes.clone();
             flipped[k] ^= 1;
-            let mut contents = Contents::default();
-            contents.add(&flipped);
-            assert!(contents.rows.values().all(|found| *found == first), "bit of byte {k}");
+            fs::write(&path, &flipped).unwrap();
+            let index = index(&folder);
+            let found = index.everything().unwrap();
+            assert!(found.rows.values().all(|found| found.id != first.id || *found == first), "bit of byte {k}");
+            // A damaged footer is that of a process that was killed just then.
+            assert!(!index.problems.is_empty() || k + 1 >= ends[2], "bit of byte {k}");
         }
-        let mut contents = Contents::default();
-        contents.add(&[bytes.clone(), vec![0; 4096]].concat());
-        assert_eq!((contents.rows.len(), contents.torn), (1, 1));
+        fs::write(&path, [&bytes[..ends[1]], &[0; 4096][..]].concat()).unwrap();
+        let index = index(&folder);
+        assert_eq!((index.len(), index.torn, &*index.problems), (1, 1, &[][..]));
+    }
+
+    #[test]
+    fn a_row_taken_out_of_a_sealed_segment_is_missed() {
+        let (folder, path, bytes) = store_of(&[row(0), row(1)]);
+        let ends = ends(&bytes);
+        fs::write(&path, [&bytes[..ends[0]], &bytes[ends[1]..]].concat()).unwrap();
+        let problems = index(&folder).problems;
+        assert!(problems[0].to_string().ends_with("line 3: the footer tells of 2 rows; 1 are there"), "{problems:?}");
     }
 
     #[test]
     fn equal_results_are_duplicates_and_different_ones_conflicts() {
         let first = row(0);
         let other = Row { result_hash: "something else".into(), ..first.clone() };
-        let mut contents = Contents::default();
-        contents.add(&segment_of(&[first.clone(), first.clone(), other]).1);
-        assert_eq!((contents.rows.len(), contents.duplicates, contents.conflicts.len()), (1, 1, 1));
+        let mut changed = first.clone();
+        changed.metrics.insert("solved".into(), true.into());
+        let (folder, ..) = store_of(&[first.clone(), first, other, changed]);
+        let index = index(&folder);
+        assert_eq!((index.len(), index.duplicates, index.problems.len()), (1, 1, 2));
+        let texts: Vec<String> = index.problems.iter().map(ToString::to_string).collect();
+        assert!(texts[0].contains("result_hash") && texts[1].contains("solved"), "{texts:?}");
+    }
+
+    /// A shortage passes; a result stays.
+    #[test]
+    fn a_failed_run_is_missing_and_gives_way_to_a_result() {
+        let first = row(0);
+        let failed = Row::failed(&first.spec, "no memory".into());
+        let (folder, ..) = store_of(&[failed.clone(), failed.clone()]);
+        let index = index(&folder);
+        assert_eq!((index.len(), index.has(&first.id), index.duplicates), (0, false, 0));
+        assert_eq!(index.failed().unwrap(), [Failed { id: first.id.clone(), reason: "no memory".into() }]);
+        let (other, ..) = store_of(&[failed.clone(), first.clone(), failed]);
+        let both = Index::of(&[Store::at(folder.path()), Store::at(other.path())]).unwrap();
+        assert_eq!((both.len(), both.duplicates, &*both.problems), (1, 0, &[][..]));
+        assert!(both.has(&first.id) && both.failed().unwrap().is_empty());
+    }
+
+    #[test]
+    fn what_is_newer_is_refused_and_what_is_no_row_is_named() {
+        let (folder, path, bytes) = store_of(&[row(0)]);
+        let strange = line::format(&serde_json::json!({"id": "x", "status": "completed"}));
+        fs::write(&path, [&bytes[..], strange.as_bytes()].concat()).unwrap();
+        let problems = index(&folder).problems;
+        assert!(problems[0].to_string().contains("line 4: it has the identity 'x'"), "{problems:?}");
+        let newer = line::format(&serde_json::json!({"schema": SCHEMA + 1, "version": "9.9.9"}));
+        fs::write(&path, newer).unwrap();
+        let error = Store::at(folder.path()).index().unwrap_err().to_string();
+        assert!(error.contains("nalm 9.9.9") && error.contains("schema 2"), "{error}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_in_the_store_stops_nobody() {
+        let (folder, ..) = store_of(&[row(0)]);
+        let pipe = folder.path().join("seg/0.jsonl");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        assert_eq!(index(&folder).len(), 1);
     }
 }

@@ -1,75 +1,116 @@
 //! Rows to be kept for good: one compressed segment, or every run once.
 
 use super::session::without_folders;
-use super::{Contents, Session, ensure_store, line, read};
+use super::{Entry, Index, Session, Store, line};
 use crate::error::{Error, Result};
+use crate::files;
 use crate::run::spec::hex;
 use serde_json::json;
 use sha2::{Digest, Sha256};
-use std::fs;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Writes the rows of several stores that the target lacks into one compressed segment there: a record grows by files, none of which ever
-/// changes. Returns the file, if there was anything to write, and how many rows are new.
-pub fn pack(stores: &[PathBuf], into: &Path) -> Result<(Option<PathBuf>, usize)> {
-    let kept = read(into)?;
-    let mut contents = Contents::default();
-    for store in stores {
-        ensure_store(store)?;
-        contents.read(store)?;
-    }
-    let differs = |row: &&crate::run::Row| kept.rows.get(&row.id).is_some_and(|known| known.conflicts_with(row));
-    let conflicts = kept.conflicts.len() + contents.conflicts.len() + contents.rows.values().filter(differs).count();
-    if conflicts > 0 {
-        return Err(Error::Conflict(format!("there are {conflicts} conflicts; equal runs must have equal results")));
-    }
-    contents.rows.retain(|id, _| !kept.has(id));
-    let rows = contents.rows.len();
-    if rows == 0 {
+/// Writes the rows of several stores that the target lacks into one compressed segment there, and copies their networks: a record grows by
+/// files, none of which ever changes. Returns the file, if there was anything to write, and how many rows are new.
+pub fn pack(stores: &[Store], into: &Store) -> Result<(Option<PathBuf>, usize)> {
+    stores.iter().try_for_each(Store::ensure_exists)?;
+    // The target comes first, so that its rows are the known ones.
+    let all: Vec<Store> = std::iter::once(into).chain(stores).cloned().collect();
+    let index = Index::of(&all)?;
+    // Whatever cannot be read would be left behind in silence.
+    index.ensure_sound()?;
+    let mut new: Vec<&Entry> = index.entries().iter().filter(|entry| index.store_of(entry) != into.root()).collect();
+    if new.is_empty() {
         return Ok((None, 0));
     }
-    write(&contents, into).map(|path| (Some(path), rows))
-}
-
-/// Writes all rows, by session and in the order of identity, as one compressed segment.
-fn write(contents: &Contents, store: &Path) -> Result<PathBuf> {
-    let folder = store.join("seg");
-    fs::create_dir_all(&folder).map_err(Error::file("cannot make the store", &folder))?;
-    let mut encoder = flate2::GzBuilder::new().write(Vec::new(), flate2::Compression::best());
-    let mut put = |value: &serde_json::Value| {
-        encoder.write_all(line::format(value).as_bytes()).map_err(Error::file("cannot compress rows for", &folder))
-    };
-    for (k, session) in contents.sessions.iter().enumerate() {
-        let rows = || contents.rows.values().filter(|row| contents.session_of.get(&row.id) == Some(&k));
-        let count = rows().count();
-        if count == 0 {
-            continue;
-        }
-        let arguments = session.arguments.iter().map(|argument| without_folders(argument)).collect();
-        put(&serde_json::to_value(Session { seconds: None, cpu_seconds: None, arguments, ..session.clone() })?)?;
-        rows().try_for_each(|row| put(&serde_json::to_value(row)?))?;
-        if let (Some(seconds), cpu) = (session.seconds, session.cpu_seconds) {
-            put(&json!({"sealed": true, "rows": count, "seconds": seconds, "cpu_seconds": cpu}))?;
+    // By process, and in the order of identity.
+    new.sort_by_key(|entry| entry.session());
+    for entry in &new {
+        let name = format!("weights/{}.safetensors", entry.id());
+        let from = index.store_of(entry).join(&name);
+        if from.is_file() {
+            let bytes = files::read(into.files(), &from)?;
+            files::replace(into.files(), &into.root().join(name), &bytes)?;
         }
     }
-    let bytes = encoder.finish().map_err(Error::file("cannot compress rows for", &folder))?;
-    // Named by content, so that records can be merged; aside and then renamed, so that it is there as a whole or not at all.
-    let path = folder.join(format!("rows-{}.jsonl.gz", hex(&Sha256::digest(&bytes)[..6])));
-    let aside = path.with_extension("new");
-    fs::write(&aside, bytes).map_err(Error::file("cannot write", &aside))?;
-    fs::rename(&aside, &path).map_err(Error::file("cannot write", &path))?;
+    write(&index, &new, into).map(|path| (Some(path), new.len()))
+}
+
+fn write(index: &Index, rows: &[&Entry], into: &Store) -> Result<PathBuf> {
+    // Unpacked first into a file without a name, because the packed one is named by its content.
+    let mut packed = tempfile::tempfile().map_err(Error::file("cannot make a temporary file for", into.root()))?;
+    let wrong = || Error::file("cannot compress rows for", into.root());
+    let mut hashed = Hashed { out: &mut packed, hash: Sha256::new() };
+    let encoder = flate2::GzBuilder::new().write(&mut hashed, flate2::Compression::best());
+    let mut encoder = io::BufWriter::with_capacity(1 << 16, encoder);
+    for rows in rows.chunk_by(|a, b| a.session() == b.session()) {
+        let session = &index.sessions[rows[0].session()];
+        let arguments = session.arguments.iter().map(|argument| without_folders(argument)).collect();
+        let header = Session { seconds: None, cpu_seconds: None, arguments, ..session.clone() };
+        encoder.write_all(line::format(&serde_json::to_value(header)?).as_bytes()).map_err(wrong())?;
+        for entry in rows {
+            let text = index.text(entry)?;
+            let sum = crc32c::crc32c(&text);
+            encoder.write_all(&text).and_then(|()| writeln!(encoder, "\t{sum:08x}")).map_err(wrong())?;
+        }
+        if let Some(seconds) = session.seconds {
+            let cpu = session.cpu_seconds;
+            let footer = json!({"sealed": true, "rows": rows.len(), "seconds": seconds, "cpu_seconds": cpu});
+            encoder.write_all(line::format(&footer).as_bytes()).map_err(wrong())?;
+        }
+    }
+    let encoder = encoder.into_inner().map_err(|error| wrong()(error.into_error()))?;
+    encoder.finish().map_err(wrong())?;
+    let path = into.root().join("seg").join(name(&hashed.hash.finalize()));
+    io::Seek::rewind(&mut packed).map_err(wrong())?;
+    files::write(into.files(), &path, |out| io::copy(&mut packed, out).map(drop))?;
     Ok(path)
 }
 
-/// Writes every run once, in the order of identity: the same bytes however the rows came about. Returns their SHA-256.
-pub fn compact(contents: &Contents, out: &mut dyn Write) -> Result<String> {
-    let mut hash = Sha256::new();
-    for row in contents.rows.values() {
-        let line = format!("{}\n", serde_json::to_value(row)?);
-        hash.update(line.as_bytes());
-        out.write_all(line.as_bytes()).map_err(Error::file("cannot write", Path::new("rows")))?;
+/// The name of a packed segment by the hash of its bytes, so that records can be merged, and checked.
+fn name(hash: &[u8]) -> String {
+    format!("rows-{}.jsonl.gz", hex(&hash[..6]))
+}
+
+/// Whether a packed segment has the bytes that it is named by; nothing if it is not named so.
+pub(super) fn is_named_by_content(store: &Store, file: &Path) -> Result<Option<bool>> {
+    let own = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    if !(own.starts_with("rows-") && own.ends_with(".jsonl.gz")) {
+        return Ok(None);
     }
-    out.flush().map_err(Error::file("cannot write", Path::new("rows")))?;
-    Ok(hex(&hash.finalize()))
+    let mut hashed = Hashed { out: &mut io::sink(), hash: Sha256::new() };
+    let mut from = store.files().open(file).map_err(Error::file("cannot read", file))?;
+    io::copy(&mut from, &mut hashed).map_err(Error::file("cannot read", file))?;
+    Ok(Some(own == name(&hashed.hash.finalize())))
+}
+
+/// Hashes what goes through it.
+struct Hashed<'a> {
+    out: &'a mut dyn Write,
+    hash: Sha256,
+}
+
+impl Write for Hashed<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let n = self.out.write(bytes)?;
+        self.hash.update(&bytes[..n]);
+        Ok(n)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// Writes every run once, in the order of identity and in today's form: the same bytes however the rows came about. Returns their SHA-256.
+pub fn compact(index: &Index, out: &mut dyn Write) -> Result<String> {
+    index.ensure_sound()?;
+    let mut hashed = Hashed { out, hash: Sha256::new() };
+    let wrong = || Error::file("cannot write", Path::new("rows"));
+    for entry in index.entries() {
+        let row = index.row(entry)?.normalised();
+        writeln!(hashed, "{}", serde_json::to_value(&row)?).map_err(wrong())?;
+    }
+    hashed.flush().map_err(wrong())?;
+    Ok(hex(&hashed.hash.finalize()))
 }

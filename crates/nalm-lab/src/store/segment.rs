@@ -1,13 +1,13 @@
 //! What one process writes: a header, a line per run, a footer.
 
 use super::session::without_folders;
-use super::{Session, line, machine, tensors};
-use crate::error::{Error, Result};
+use super::{SCHEMA, Session, Store, line, machine, tensors};
+use crate::error::{Error, Result, bail};
+use crate::files::Output;
 use crate::task::Finished;
 use serde_json::{Value, json};
-use std::fs::{self, File, OpenOptions};
+use std::fs;
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -15,33 +15,33 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 const SYNC_EVERY: Duration = Duration::from_millis(250);
 
 /// The segment of this process.
-#[derive(Debug)]
 pub struct Segment {
-    store: PathBuf,
-    file: File,
+    store: Store,
+    out: Box<dyn Output>,
     path: PathBuf,
     unsynced: usize,
     started: Instant,
     last_sync: Instant,
     rows: usize,
+    /// Set by a write that failed: what follows a torn line could not be told from damage.
+    is_broken: bool,
 }
 
 impl Segment {
     /// Starts a segment; `arguments` say what was asked for.
-    pub fn create(store: &Path, arguments: &[String]) -> Result<Self> {
-        let folder = store.join("seg");
-        fs::create_dir_all(&folder).map_err(Error::file("cannot make the store", &folder))?;
+    pub fn create(store: &Store, arguments: &[String]) -> Result<Self> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_else(|_| "host".into());
         let host: String = host.trim().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
         let random = RandomState::new().build_hasher().finish();
-        let path = folder.join(format!("{now}-{host}-{}-{random:016x}.jsonl", std::process::id()));
-        let file = OpenOptions::new().write(true).create_new(true).open(&path);
-        let file = file.map_err(Error::file("cannot write to the store:", &path))?;
-        let (started, store) = (Instant::now(), store.to_path_buf());
-        let mut segment = Self { store, file, path, unsynced: 0, started, last_sync: started, rows: 0 };
+        let name = format!("{now}-{host}-{}-{random:016x}.jsonl", std::process::id());
+        let path = store.root().join("seg").join(name);
+        let out = store.files().create(&path).map_err(Error::file("cannot write to the store:", &path))?;
+        let (started, store) = (Instant::now(), store.clone());
+        let mut segment =
+            Self { store, out, path, unsynced: 0, started, last_sync: started, rows: 0, is_broken: false };
         let session = Session {
-            schema: 1,
+            schema: SCHEMA,
             version: env!("CARGO_PKG_VERSION").into(),
             revision: env!("NALM_REVISION").into(),
             numerics: nalm::NUMERICS,
@@ -80,12 +80,16 @@ impl Segment {
     }
 
     fn write(&mut self, value: &Value) -> Result<()> {
+        if self.is_broken {
+            bail!("{} ends with a torn line, and nothing is written behind it", self.path.display());
+        }
         let line = line::format(value);
-        let what = || {
-            format!("cannot write to {}; finished runs are kept, make room and repeat the command", self.path.display())
-        };
         // One call, so that another process never sees the middle of a line without its end being on the way.
-        self.file.write_all(line.as_bytes()).map_err(|cause| Error::File { what: what(), cause })?;
+        if let Err(cause) = self.out.write_all(line.as_bytes()) {
+            self.is_broken = true;
+            let kept = "finished runs are kept, make room and repeat the command";
+            return Err(Error::File { what: format!("cannot write to {}; {kept}", self.path.display()), cause });
+        }
         self.unsynced += 1;
         Ok(())
     }
@@ -95,13 +99,19 @@ impl Segment {
         if self.unsynced > 0 && self.last_sync.elapsed() >= SYNC_EVERY { self.sync() } else { Ok(()) }
     }
 
+    /// Puts waiting rows on the disk, and looks whether the file is still there: somebody may have tidied up.
     fn sync(&mut self) -> Result<()> {
-        self.file.sync_data().map_err(Error::file("cannot sync", &self.path))?;
+        self.out.sync().map_err(Error::file("cannot sync", &self.path))?;
+        if !self.out.is_whole().map_err(Error::file("cannot find", &self.path))? {
+            self.is_broken = true;
+            let cause = std::io::Error::other("somebody removed or cut it; its rows are lost, repeat the command");
+            return Err(Error::File { what: format!("{} is not what was written", self.path.display()), cause });
+        }
         (self.unsynced, self.last_sync) = (0, Instant::now());
         Ok(())
     }
 
-    /// Writes the footer and puts everything on the disk. A segment without footer is one whose process was killed.
+    /// Writes the footer and puts everything on the disk. A segment without footer is one whose process was killed, or whose disk failed.
     pub fn seal(mut self) -> Result<()> {
         let seconds = self.started.elapsed().as_secs_f64();
         let cpu = machine::cpu_seconds();

@@ -32,11 +32,15 @@ pub struct Session {
     pub cpu_seconds: Option<f64>,
 }
 
-/// An absolute path without its folders, which are nobody else's business; anything else as it is.
+/// An argument without the folders of an absolute path in it, which tell nothing about the runs.
 pub(super) fn without_folders(argument: &str) -> String {
-    let path = Path::new(argument);
+    let (option, value) = match argument.split_once('=') {
+        Some((option, value)) if option.starts_with('-') => (format!("{option}="), value),
+        _ => (String::new(), argument),
+    };
+    let path = Path::new(value);
     match path.file_name() {
-        Some(name) if path.is_absolute() => name.to_string_lossy().into_owned(),
+        Some(name) if path.is_absolute() => option + &name.to_string_lossy(),
         _ => argument.into(),
     }
 }
@@ -46,8 +50,9 @@ mod tests {
     #[test]
     fn folders_are_left_out() {
         assert_eq!(
-            ["--store", "results", "/somewhere/results"].map(super::without_folders),
-            ["--store", "results", "results"]
+            ["--store", "results", "/somewhere/results", "--store=/somewhere/results", "--set=a=/b/c", "noise=U[1,2]"]
+                .map(super::without_folders),
+            ["--store", "results", "results", "--store=results", "--set=a=/b/c", "noise=U[1,2]"]
         );
     }
 }

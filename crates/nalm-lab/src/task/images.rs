@@ -143,7 +143,8 @@ impl Task for Images {
 
     fn start<'a>(&'a self, _catalogue: &'a Catalogue, job: &[&'a Spec], threads: usize) -> Result<Box<dyn Run + 'a>> {
         let [spec] = job else { bail!("runs with images are carried out one by one") };
-        Ok(Box::new(ImageRun { view: self.view, spec, threads, training: training(self.view, spec, threads)? }))
+        let training = training(self.view, spec, threads)?;
+        Ok(Box::new(ImageRun { view: self.view, spec, threads, training, state: None }))
     }
 }
 
@@ -153,6 +154,8 @@ struct ImageRun<'a> {
     spec: &'a Spec,
     threads: usize,
     training: Box<dyn Training>,
+    /// After the last whole epoch: amid one, a run cannot be taken up.
+    state: Option<Checkpoint>,
 }
 
 impl ImageRun<'_> {
@@ -173,22 +176,28 @@ impl Run for ImageRun<'_> {
             nalm_vision::Advance::Trained => {
                 watch.trained(run.images());
                 watch.reached(share(&**run));
+                self.state = Some(run.checkpoint());
                 Advance::Further
             }
         })
     }
 
-    fn save(&self, file: &Path) -> Result<()> {
-        Ok(self.training.checkpoint().save(file, &self.checkpoint_name())?)
+    fn save(&self) -> Result<Option<Vec<u8>>> {
+        Ok(self.state.as_ref().map(|state| state.to_bytes(&self.checkpoint_name())).transpose()?)
     }
 
-    fn restore(&mut self, file: &Path) -> Result<()> {
-        let restored = Checkpoint::load(file, &self.checkpoint_name()).and_then(|state| self.training.restore(&state));
-        if restored.is_err() {
-            // Whatever it took over until then is of no use.
-            self.training = training(self.view, self.spec, self.threads)?;
+    fn restore(&mut self, bytes: &[u8]) -> Result<()> {
+        let restored = Checkpoint::from_bytes(bytes, &self.checkpoint_name())
+            .and_then(|state| self.training.restore(&state).map(|()| state));
+        match restored {
+            Ok(state) => self.state = Some(state),
+            Err(error) => {
+                // Whatever it took over until then is of no use.
+                self.training = training(self.view, self.spec, self.threads)?;
+                return Err(error.into());
+            }
         }
-        Ok(restored?)
+        Ok(())
     }
 
     fn finish(&mut self) -> Result<Vec<Finished>> {

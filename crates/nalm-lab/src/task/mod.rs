@@ -142,13 +142,13 @@ pub trait Run: Send {
     /// Goes on for a while.
     fn advance(&mut self, watch: &dyn Watch) -> Result<Advance>;
 
-    /// Writes the state to a file, where the task can.
-    fn save(&self, _file: &Path) -> Result<()> {
-        Ok(())
+    /// The last state from which it can go on, as bytes; nothing if there is none yet, or the task has none.
+    fn save(&self) -> Result<Option<Vec<u8>>> {
+        Ok(None)
     }
 
-    /// Goes on from a file that [`Run::save`] wrote. On an error the run is as it was started.
-    fn restore(&mut self, _file: &Path) -> Result<()> {
+    /// Goes on from what [`Run::save`] gave. On an error the run is as it was started.
+    fn restore(&mut self, _bytes: &[u8]) -> Result<()> {
         Ok(())
     }
 

@@ -1,0 +1,61 @@
+//! Signals. While runs are under way, the first one asks them to stop; otherwise, and the second time, it ends the program at once.
+
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
+
+/// Stopped, and the same command continues.
+pub(crate) const STOPPED: u8 = 75;
+
+struct Flags {
+    /// Whether somebody asked to stop.
+    asked: Arc<AtomicBool>,
+    /// Whether a signal ends the program on the spot.
+    at_once: Arc<AtomicBool>,
+}
+
+static FLAGS: OnceLock<Flags> = OnceLock::new();
+
+/// Takes signals over, before anything else is done.
+pub(crate) fn install() -> std::io::Result<()> {
+    let flags = Flags { asked: Arc::default(), at_once: Arc::new(AtomicBool::new(true)) };
+    let signals = [SIGINT, SIGTERM];
+    // The warning of a scheduler that time is running out.
+    #[cfg(unix)]
+    let signals = [signals[0], signals[1], signal_hook::consts::SIGUSR1];
+    for signal in signals {
+        // In this order: the first signal finds what it then sets still unset.
+        flag::register_conditional_shutdown(signal, STOPPED.into(), Arc::clone(&flags.at_once))?;
+        flag::register(signal, Arc::clone(&flags.asked))?;
+        flag::register(signal, Arc::clone(&flags.at_once))?;
+    }
+    _ = FLAGS.set(flags);
+    Ok(())
+}
+
+/// As long as it lives, a first signal is a wish, and not the end.
+pub(crate) struct Listening;
+
+impl Listening {
+    /// Begins to listen.
+    pub(crate) fn new() -> Self {
+        if let Some(flags) = FLAGS.get() {
+            flags.at_once.store(flags.asked.load(Relaxed), Relaxed);
+        }
+        Self
+    }
+
+    /// Whether somebody asked to stop.
+    pub(crate) fn is_asked_to_stop(&self) -> bool {
+        FLAGS.get().is_some_and(|flags| flags.asked.load(Relaxed))
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        if let Some(flags) = FLAGS.get() {
+            flags.at_once.store(true, Relaxed);
+        }
+    }
+}

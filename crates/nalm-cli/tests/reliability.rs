@@ -1,0 +1,261 @@
+//! Nothing lost, nothing believed without proof: several processes at once, signals, rows that somebody changed.
+
+mod common;
+
+use common::{command, fails_with, nalm, segments, succeed};
+use serde_json::{Value, json as value};
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+/// Runs that take a moment.
+const FILE: &str = r#"
+title = "Many"
+task = "single-module"
+analysis = "Enough runs to be interrupted."
+
+[preset.a]
+seeds = 60
+steps = 3000
+ranges = ["U[1,2)"]
+
+[[model]]
+module = "nmu"
+
+[[model]]
+module = "snmu"
+"#;
+
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("many.toml"), FILE).unwrap();
+    folder
+}
+
+fn start(here: &Path, arguments: &[&str]) -> Child {
+    command(here, arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the binary starts")
+}
+
+fn compacted(here: &Path, store: &str) -> String {
+    succeed(here, &["store", "compact", store])
+}
+
+/// What `status` prints as JSON, whether or not runs are missing.
+fn rows_of(here: &Path, store: &str) -> u64 {
+    let output = nalm(here, &["status", "many.toml", "--store", store, "--json"]);
+    serde_json::from_slice::<Value>(&output.stdout).ok().and_then(|v| v["rows"].as_u64()).unwrap_or(0)
+}
+
+#[test]
+fn eight_processes_share_a_store_while_others_merge_and_pack_it() {
+    let folder = folder();
+    let here = folder.path();
+    let run = ["run", "many.toml", "--steps", "20000"];
+    succeed(here, &[&run[..], &["--store", "alone"]].concat());
+    let want = compacted(here, "alone");
+    let mut eight: Vec<Child> = (0..8).map(|_| start(here, &[&run[..], &["--threads", "1"]].concat())).collect();
+    // Some of them die.
+    std::thread::sleep(Duration::from_millis(300));
+    for child in eight.iter_mut().take(3) {
+        child.kill().unwrap();
+    }
+    let (mut copies, mut last) = (0, 0);
+    while eight.iter_mut().any(|child| child.try_wait().unwrap().is_none()) {
+        if here.join("results/seg").is_dir() {
+            succeed(here, &["store", "merge", "results", "--into", "merged"]);
+            succeed(here, &["store", "pack", "results", "--into", "record"]);
+            nalm(here, &["store", "compact", "results"]);
+            let rows = rows_of(here, "merged");
+            assert!(rows >= last, "{rows} after {last}");
+            (copies, last) = (copies + 1, rows);
+        }
+    }
+    eight.iter_mut().for_each(|child| _ = child.wait());
+    succeed(here, &run);
+    assert!(copies > 1, "nothing was copied meanwhile");
+    // What was copied while it grew is copied again.
+    succeed(here, &["store", "merge", "results", "--into", "merged"]);
+    succeed(here, &["store", "pack", "results", "--into", "record"]);
+    for store in ["results", "merged", "record"] {
+        assert_eq!(compacted(here, store), want, "{store}");
+    }
+}
+
+#[test]
+fn segments_that_differ_are_not_merged() {
+    let folder = folder();
+    let here = folder.path();
+    succeed(here, &["run", "many.toml", "--seeds", "2"]);
+    succeed(here, &["store", "merge", "results", "--into", "merged"]);
+    let file = segments(&here.join("merged")).remove(0);
+    let bytes = std::fs::read(&file).unwrap();
+    // The beginning of a segment is replaced by the whole; the whole is not replaced by its beginning.
+    std::fs::write(&file, &bytes[..bytes.len() / 2]).unwrap();
+    succeed(here, &["store", "merge", "results", "--into", "merged"]);
+    assert_eq!(std::fs::read(&file).unwrap(), bytes);
+    let source = segments(&here.join("results")).remove(0);
+    std::fs::write(&source, &bytes[..bytes.len() / 2]).unwrap();
+    succeed(here, &["store", "merge", "results", "--into", "merged"]);
+    assert_eq!(std::fs::read(&file).unwrap(), bytes);
+    let mut other = bytes.clone();
+    other[30] ^= 1;
+    std::fs::write(&source, &other).unwrap();
+    fails_with(here, &["store", "merge", "results", "--into", "merged"], 4, "neither is the beginning of the other");
+    assert_eq!(std::fs::read(&file).unwrap(), bytes);
+}
+
+/// Every field of a row is changed in turn, with a checksum that fits.
+#[test]
+fn every_forged_field_is_found() {
+    let folder = folder();
+    let here = folder.path();
+    succeed(here, &["run", "many.toml", "--seeds", "1", "--set", "curve=true"]);
+    let file = segments(&here.join("results")).remove(0);
+    let text = std::fs::read_to_string(&file).unwrap();
+    let rows: Vec<Value> =
+        text.lines().map(|line| serde_json::from_str(line.rsplit_once('\t').unwrap().0).unwrap()).collect();
+    let row = rows[1].clone();
+    let mut paths: Vec<String> = Vec::new();
+    for (key, inner) in row.as_object().unwrap() {
+        match inner.as_object() {
+            Some(inner) => paths.extend(inner.keys().map(|name| format!("/{key}/{name}"))),
+            None => paths.push(format!("/{key}")),
+        }
+    }
+    assert!(paths.len() >= 30, "{paths:?}");
+    paths.push("/reason".into());
+    for path in &paths {
+        let mut forged = row.clone();
+        match forged.pointer_mut(path) {
+            Some(place) => *place = changed(place),
+            None => forged["reason"] = value!("step 3"),
+        }
+        let line = |row: &Value| format!("{row}\t{:08x}\n", crc32c::crc32c(row.to_string().as_bytes()));
+        let lines: String = [&rows[0], &forged].into_iter().chain(&rows[2..]).map(line).collect();
+        std::fs::write(&file, lines).unwrap();
+        let check = nalm(here, &["store", "check", "results"]);
+        let verify = nalm(here, &["verify", "--record", "results", "--sample", "5"]);
+        let codes = (check.status.code(), verify.status.code());
+        let found = codes.0 == Some(4) || codes.1 == Some(4);
+        assert!(found, "{path} passed: {codes:?} {}", String::from_utf8_lossy(&verify.stdout));
+    }
+    std::fs::write(&file, text).unwrap();
+    succeed(here, &["store", "check", "results"]);
+    succeed(here, &["verify", "--record", "results", "--sample", "5"]);
+}
+
+/// A value like it, but another one.
+fn changed(old: &Value) -> Value {
+    match old {
+        Value::Null => value!(1),
+        Value::Bool(flag) => value!(!flag),
+        Value::Number(n) => n.as_u64().map_or_else(|| value!(n.as_f64().unwrap() * 1.5 + 1e-3), |n| value!(n + 1)),
+        Value::String(text) if text == "completed" => value!("diverged"),
+        Value::String(text) => {
+            let last = if text.ends_with('0') { '1' } else { '0' };
+            value!(format!("{}{last}", &text[..text.len() - 1]))
+        }
+        Value::Array(all) => Value::Array(all.iter().map(changed).collect()),
+        Value::Object(map) if map.is_empty() => value!({"noise": "U[1,2]"}),
+        Value::Object(map) => map.iter().map(|(key, value)| (key.clone(), changed(value))).collect(),
+    }
+}
+
+#[cfg(unix)]
+mod signals {
+    use super::*;
+
+    fn send(child: &Child, signal: &str) {
+        let id = child.id().to_string();
+        assert!(std::process::Command::new("kill").args([signal, &id]).status().unwrap().success());
+    }
+
+    /// A signal stops runs in order; a second one ends the program wherever it is.
+    #[test]
+    fn the_first_one_stops_and_the_second_one_ends() {
+        let folder = folder();
+        let here = folder.path();
+        let long = ["run", "many.toml", "--steps", "100000000", "--threads", "1"];
+        for signal in ["-INT", "-TERM", "-USR1"] {
+            let mut child = start(here, &long);
+            while !here.join("results/seg").is_dir() {}
+            std::thread::sleep(Duration::from_millis(100));
+            send(&child, signal);
+            assert_eq!(child.wait().unwrap().code(), Some(75), "{signal}");
+            std::fs::remove_dir_all(here.join("results")).unwrap();
+        }
+        // Nobody listens while a training without checkpoints of its own is shown.
+        let mut child = start(here, &["train", "--steps", "1000000000"]);
+        std::thread::sleep(Duration::from_millis(200));
+        send(&child, "-INT");
+        let stopped = Instant::now();
+        while child.try_wait().unwrap().is_none() {
+            assert!(stopped.elapsed() < Duration::from_secs(10), "a signal was not heard");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        assert_eq!(child.wait().unwrap().code(), Some(75));
+    }
+
+    /// Images: what was trained until the signal is saved at the last whole epoch, however seldom checkpoints are due.
+    #[cfg(feature = "images")]
+    #[test]
+    fn a_stopped_image_run_saves_its_state() {
+        let folder = folder();
+        let here = folder.path();
+        let run = [
+            "run",
+            "mnist-isolated-full",
+            "--preset",
+            "smoke",
+            "--set",
+            "halved=true",
+            "--set",
+            "epochs=400",
+            "--threads",
+            "1",
+        ];
+        let mut child = start(here, &run);
+        while !here.join("results/seg").is_dir() {}
+        std::thread::sleep(Duration::from_millis(1_500));
+        send(&child, "-TERM");
+        assert_eq!(child.wait().unwrap().code(), Some(75));
+        let saved = std::fs::read_dir(here.join("results/checkpoints")).unwrap().count();
+        assert_eq!(saved, 1);
+    }
+}
+
+/// A shortage that passes leaves a run missing, and not a result.
+#[test]
+fn a_failed_run_is_named_tried_again_and_then_forgotten() {
+    let folder = folder();
+    let here = folder.path();
+    std::fs::write(
+        here.join("data.csv"),
+        "a,b,t\n1,2,2\n3,4,12\n2,5,10\n4,1,4\n2,2,4\n3,3,9\n1,5,5\n2,3,6\n4,4,16\n5,1,5\n5,2,10\n5,3,15\n",
+    )
+    .unwrap();
+    let table = "title = \"T\"\ntask = \"table\"\ndata = \"data.csv\"\ntarget = \"t\"\n[preset.a]\nseeds = 1\nsteps = 100\n[[model]]\nmodule = \"nmu\"\n";
+    std::fs::write(here.join("table.toml"), table).unwrap();
+    succeed(here, &["run", "table.toml", "--store", "good"]);
+    // The same row as a process writes it that could not carry the run out.
+    std::fs::create_dir_all(here.join("results/seg")).unwrap();
+    let text = std::fs::read_to_string(segments(&here.join("good")).remove(0)).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let mut row: Value = serde_json::from_str(lines[1].rsplit_once('\t').unwrap().0).unwrap();
+    row["status"] = value!("failed");
+    row["reason"] = value!("no memory");
+    row["metrics"] = value!({});
+    let failed = format!("{row}\t{:08x}", crc32c::crc32c(row.to_string().as_bytes()));
+    std::fs::write(here.join("results/seg/1.jsonl"), format!("{}\n{failed}\n{}\n", lines[0], lines[2])).unwrap();
+    let check = succeed(here, &["store", "check", "results"]);
+    assert!(check.contains("failed     1") && check.contains(": no memory"), "{check}");
+    let status = nalm(here, &["status", "table.toml"]);
+    assert_eq!(status.status.code(), Some(3));
+    assert!(String::from_utf8_lossy(&status.stdout).contains("no memory"));
+    // Merged with a store that has it, it is no conflict.
+    succeed(here, &["store", "merge", "good", "results", "--into", "both"]);
+    assert!(succeed(here, &["status", "table.toml", "--store", "both"]).contains("1 of      1 done"));
+    assert!(succeed(here, &["run", "table.toml"]).is_empty());
+    assert_eq!(compacted(here, "results"), compacted(here, "good"));
+    assert!(succeed(here, &["store", "check", "results"]).contains("failed     0"));
+}

@@ -1,0 +1,154 @@
+//! The disk as it is.
+
+use super::{Files, Output};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tempfile::NamedTempFile;
+
+/// What the names of files end with that are being written beside those that they will replace.
+pub(crate) const PART: &str = ".part";
+
+/// A part this old belongs to a process that was killed.
+const STALE: Duration = Duration::from_secs(3_600);
+
+/// The real thing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Disk;
+
+impl Files for Disk {
+    fn open(&self, path: &Path) -> io::Result<File> {
+        File::open(path)
+    }
+
+    fn create(&self, path: &Path) -> io::Result<Box<dyn Output>> {
+        fs::create_dir_all(folder(path))?;
+        let file = OpenOptions::new().append(true).create_new(true).open(path)?;
+        sync_folder(folder(path))?;
+        Ok(Box::new(Created { file, path: path.into(), written: 0 }))
+    }
+
+    fn beside(&self, path: &Path) -> io::Result<Box<dyn Output>> {
+        fs::create_dir_all(folder(path))?;
+        let prefix = format!(".{}.", path.file_name().unwrap_or_default().to_string_lossy());
+        remove_stale(folder(path), &prefix);
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(&prefix).suffix(PART);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            // The umask takes its share of these, as of any new file.
+            builder.permissions(fs::Permissions::from_mode(0o666));
+        }
+        let file = builder.tempfile_in(folder(path))?;
+        if let Ok(old) = path.metadata() {
+            file.as_file().set_permissions(old.permissions())?;
+        }
+        Ok(Box::new(Beside { file, path: path.into() }))
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        fs::remove_file(path)
+    }
+}
+
+/// The folder of a file.
+fn folder(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// A new name is on the disk only when its folder is.
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    // Elsewhere, folders cannot be opened.
+    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+}
+
+/// Removes what killed processes left; if that does not work, it is in nobody's way.
+fn remove_stale(folder: &Path, prefix: &str) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let age = || entry.metadata().ok()?.modified().ok()?.elapsed().ok();
+        if name.starts_with(prefix) && name.ends_with(PART) && age().is_some_and(|age| age > STALE) {
+            _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// A file under its own name, which grows.
+struct Created {
+    file: File,
+    path: PathBuf,
+    written: u64,
+}
+
+impl Write for Created {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let n = self.file.write(bytes)?;
+        self.written += n as u64;
+        Ok(n)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Output for Created {
+    fn sync(&mut self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+
+    fn is_whole(&self) -> io::Result<bool> {
+        let (there, own) = match fs::metadata(&self.path) {
+            Ok(there) => (there, self.file.metadata()?),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            Err(error) => return Err(error),
+        };
+        #[cfg(unix)]
+        let same = {
+            use std::os::unix::fs::MetadataExt;
+            (there.dev(), there.ino()) == (own.dev(), own.ino())
+        };
+        #[cfg(not(unix))]
+        let same = true;
+        Ok(same && there.len() == self.written && own.len() == self.written)
+    }
+
+    fn persist(mut self: Box<Self>) -> io::Result<()> {
+        self.sync()
+    }
+}
+
+/// A file that waits beside the one that it will replace.
+struct Beside {
+    file: NamedTempFile,
+    path: PathBuf,
+}
+
+impl Write for Beside {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Output for Beside {
+    fn sync(&mut self) -> io::Result<()> {
+        self.file.as_file().sync_all()
+    }
+
+    fn is_whole(&self) -> io::Result<bool> {
+        Ok(self.file.path().exists())
+    }
+
+    fn persist(self: Box<Self>) -> io::Result<()> {
+        let Self { file, path } = *self;
+        file.persist(&path).map_err(|error| error.error)?;
+        sync_folder(folder(&path))
+    }
+}

@@ -1,0 +1,55 @@
+//! Every row held against itself: identities from specifications, versions from headers, metrics and hashes as far as a row has what they
+//! are made of.
+
+use super::{Entry, Index, Problem, Store, pack};
+use crate::error::{Error, Result};
+use crate::run::{Row, history};
+
+/// What is wrong with a store, beyond what shows when it is read.
+pub fn audit(store: &Store, index: &Index) -> Result<Vec<Problem>> {
+    let mut problems = Vec::new();
+    for file in index.files() {
+        if pack::is_named_by_content(store, file)? == Some(false) {
+            let why = "its bytes are not those that it is named by; it was changed or cut".into();
+            problems.push(Problem::Unreadable { segment: file.into(), line: None, why });
+        }
+    }
+    for entry in index.entries() {
+        match index.row(entry) {
+            Ok(row) => problems.extend(forged(index, entry, &row).into_iter().chain(missing(index, entry, &row))),
+            Err(Error::Unsound(why)) => problems.push(Problem::Forged { id: entry.id(), what: why }),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(problems)
+}
+
+fn forged(index: &Index, entry: &Entry, row: &Row) -> Option<Problem> {
+    let forged = |what: String| Some(Problem::Forged { id: row.id.clone(), what });
+    let own = row.spec.id();
+    if own != row.id {
+        return forged(format!("its specification has the identity {own}"));
+    }
+    let session = &index.sessions[entry.session()];
+    if !session.version.is_empty() && session.version != row.version {
+        return forged(format!("it says version {}; the header of its segment says {}", row.version, session.version));
+    }
+    let hash_is_ours = row.result_hash.len() == 32 && row.result_hash.bytes().all(|c| c.is_ascii_hexdigit());
+    if !hash_is_ours {
+        return forged(format!("its hash is '{}', which is none", row.result_hash));
+    }
+    if let Some(measured) = row.series.get("history")
+        && history::metrics(measured) != row.metrics
+    {
+        return forged("its metrics are not those of its history".into());
+    }
+    None
+}
+
+/// Networks that a row speaks of are files of its store. A record may leave them out as a whole.
+fn missing(index: &Index, entry: &Entry, row: &Row) -> Option<Problem> {
+    let file = row.artefacts.get("weights_file")?.as_str()?;
+    let store = index.store_of(entry);
+    let expected = store.join("weights").is_dir() && !store.join(file).is_file();
+    expected.then(|| Problem::Missing { id: row.id.clone(), file: file.into() })
+}

@@ -1,0 +1,277 @@
+//! What stores hold, without holding it: where every run lies. A million rows take some dozens of megabytes.
+
+use super::scan::{self, Found, Visitor};
+use super::{Contents, Problem, Session, Store};
+use crate::error::{Error, Result};
+use crate::run::Row;
+use std::cell::RefCell;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+/// Where a row lies.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    id: u128,
+    offset: u64,
+    len: u32,
+    sum: u32,
+    segment: u32,
+    session: u32,
+    is_failed: bool,
+}
+
+impl Entry {
+    /// The run's identity.
+    pub fn id(&self) -> String {
+        format!("{:032x}", self.id)
+    }
+
+    /// The place of the process that wrote it in [`Index::sessions`].
+    pub fn session(&self) -> usize {
+        self.session as usize
+    }
+}
+
+/// A run that could not be carried out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failed {
+    /// The run.
+    pub id: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// Everything that stores hold, by identity.
+#[derive(Debug, Default)]
+pub struct Index {
+    /// Segment files, and the store of each.
+    segments: Vec<(PathBuf, PathBuf)>,
+    /// Texts of segments that were read from; a compressed one is unpacked for it.
+    open: RefCell<Vec<Option<File>>>,
+    stores: Vec<Store>,
+    /// One for each run, in the order of identity.
+    entries: Vec<Entry>,
+    failed: Vec<Entry>,
+    /// The processes that wrote the segments.
+    pub sessions: Vec<Session>,
+    /// Lines at the ends of unsealed segments that do not count.
+    pub torn: usize,
+    /// Rows that were there already, with the same result.
+    pub duplicates: usize,
+    /// What is wrong.
+    pub problems: Vec<Problem>,
+}
+
+impl Index {
+    /// Reads all segments of some stores. A store that does not exist is empty.
+    pub fn of(stores: &[Store]) -> Result<Self> {
+        let mut index = Self { stores: stores.to_vec(), ..Self::default() };
+        let mut all = Vec::new();
+        for store in stores {
+            for file in store.segments()? {
+                let segment = index.segments.len() as u32;
+                let mut collect = Collect { index: &mut index, all: &mut all, segment, started: false };
+                let torn = scan::scan(store.files(), &file, &mut collect)?;
+                index.torn += torn;
+                index.segments.push((file, store.root().to_path_buf()));
+            }
+        }
+        index.open = RefCell::new((0..index.segments.len()).map(|_| None).collect());
+        index.settle(all)?;
+        Ok(index)
+    }
+
+    /// Every run once. What failed gives way to what was carried out.
+    fn settle(&mut self, mut all: Vec<Entry>) -> Result<()> {
+        all.sort_by_key(|entry| (entry.id, entry.is_failed));
+        for entry in all {
+            let known = self.entries.last().filter(|known| known.id == entry.id).copied();
+            match known {
+                Some(_) if entry.is_failed => {}
+                // The same bytes.
+                Some(known) if (known.sum, known.len) == (entry.sum, entry.len) => self.duplicates += 1,
+                Some(known) => match self.differ(&known, &entry) {
+                    None => self.duplicates += 1,
+                    Some(problem) => self.problems.push(problem),
+                },
+                None if entry.is_failed => {
+                    if self.failed.last().is_none_or(|known| known.id != entry.id) {
+                        self.failed.push(entry);
+                    }
+                }
+                None => self.entries.push(entry),
+            }
+        }
+        Ok(())
+    }
+
+    /// What is wrong with two rows of one run, if anything is.
+    fn differ(&self, a: &Entry, b: &Entry) -> Option<Problem> {
+        match (self.row(a), self.row(b)) {
+            (Ok(first), Ok(second)) => {
+                let what = first.conflict_with(&second)?;
+                Some(Problem::Conflict { id: a.id(), what })
+            }
+            (Err(error), _) | (_, Err(error)) => {
+                Some(Problem::Forged { id: a.id(), what: format!("it cannot be read: {error}") })
+            }
+        }
+    }
+
+    /// All runs that were carried out, in the order of identity.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// How many runs were carried out.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// How many segments there are.
+    pub fn segments(&self) -> usize {
+        self.segments.len()
+    }
+
+    /// The segment files.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        self.segments.iter().map(|(file, _)| file.as_path())
+    }
+
+    /// The store that holds a row.
+    pub fn store_of(&self, entry: &Entry) -> &Path {
+        &self.segments[entry.segment as usize].1
+    }
+
+    /// Where a run lies, if it was carried out.
+    pub fn find(&self, id: &str) -> Option<&Entry> {
+        let id = u128::from_str_radix(id, 16).ok()?;
+        let place = self.entries.binary_search_by_key(&id, |entry| entry.id).ok()?;
+        Some(&self.entries[place])
+    }
+
+    /// Whether a run was carried out.
+    pub fn has(&self, id: &str) -> bool {
+        self.find(id).is_some()
+    }
+
+    /// The JSON of a row as it was written.
+    pub fn text(&self, entry: &Entry) -> Result<Vec<u8>> {
+        let file = &self.segments[entry.segment as usize].0;
+        let mut open = self.open.borrow_mut();
+        let text = &mut open[entry.segment as usize];
+        let mut read = || {
+            let mut from: &File = match text {
+                Some(file) => file,
+                None => text.insert(self.unpacked(file)?),
+            };
+            let mut bytes = vec![0; entry.len as usize];
+            from.seek(SeekFrom::Start(entry.offset))?;
+            from.read_exact(&mut bytes)?;
+            Ok(bytes)
+        };
+        read().map_err(Error::file("cannot read the segment", file))
+    }
+
+    /// A segment's text as a file in which one can go to and fro.
+    fn unpacked(&self, file: &Path) -> io::Result<File> {
+        let files = self.stores[0].files();
+        if !scan::is_packed(file) {
+            return files.open(file);
+        }
+        let mut to = tempfile::tempfile()?;
+        let mut from = scan::open(files, file).map_err(|error| io::Error::other(error.to_string()))?;
+        // The scan has named an end that cannot be unpacked; what is before it can be read.
+        match io::copy(&mut from, &mut to) {
+            Err(error) if error.kind() == io::ErrorKind::StorageFull => Err(error),
+            _ => Ok(to),
+        }
+    }
+
+    /// A row.
+    pub fn row(&self, entry: &Entry) -> Result<Row> {
+        let text = self.text(entry)?;
+        let place = || format!("{}, run {}", self.segments[entry.segment as usize].0.display(), entry.id());
+        let wrong = |error: serde_json::Error| Error::Unsound(format!("{}: {error}", place()));
+        Row::from_json(serde_json::from_slice(&text).map_err(wrong)?).map_err(wrong)
+    }
+
+    /// Some rows, and who made them.
+    pub fn contents<'a>(&self, ids: impl IntoIterator<Item = &'a str>) -> Result<Contents> {
+        let mut contents = Contents { sessions: self.sessions.clone(), ..Contents::default() };
+        for id in ids {
+            if let Some(entry) = self.find(id).filter(|_| !contents.rows.contains_key(id)) {
+                contents.rows.insert(id.into(), self.row(entry)?);
+                contents.session_of.insert(id.into(), entry.session());
+            }
+        }
+        let asked = self.failed.iter().map(|entry| self.row(entry));
+        contents.failed = asked.map(|row| row.map(|row| (row.id.clone(), row))).collect::<Result<_>>()?;
+        Ok(contents)
+    }
+
+    /// All rows, and who made them.
+    pub fn everything(&self) -> Result<Contents> {
+        let ids: Vec<String> = self.entries.iter().map(Entry::id).collect();
+        self.contents(ids.iter().map(String::as_str))
+    }
+
+    /// Runs that could not be carried out, and have not been since.
+    pub fn failed(&self) -> Result<Vec<Failed>> {
+        let one = |entry: &Entry| Ok(Failed { id: entry.id(), reason: self.row(entry)?.reason.unwrap_or_default() });
+        self.failed.iter().map(one).collect()
+    }
+
+    /// Refuses to go on if anything is wrong.
+    pub fn ensure_sound(&self) -> Result<()> {
+        match self.problems.as_slice() {
+            [] => Ok(()),
+            [one] => Err(Error::Unsound(one.to_string())),
+            [one, rest @ ..] => {
+                Err(Error::Unsound(format!("{one}; and {} more, which nalm store check lists", rest.len())))
+            }
+        }
+    }
+}
+
+/// Puts what a scan tells into an index.
+struct Collect<'a> {
+    index: &'a mut Index,
+    all: &'a mut Vec<Entry>,
+    segment: u32,
+    /// Whether the segment has had a header; a row before it belongs to nobody.
+    started: bool,
+}
+
+impl Visitor for Collect<'_> {
+    fn session(&mut self, session: Session) {
+        self.index.sessions.push(session);
+        self.started = true;
+    }
+
+    fn sealed(&mut self, seconds: Option<f64>, cpu_seconds: Option<f64>) {
+        if let Some(session) = self.index.sessions.last_mut().filter(|_| self.started) {
+            (session.seconds, session.cpu_seconds) = (seconds, cpu_seconds);
+        }
+    }
+
+    fn row(&mut self, row: Found<'_>) {
+        if !self.started {
+            self.session(Session::default());
+        }
+        let Found { id, is_failed, json, sum, offset } = row;
+        let session = self.index.sessions.len() as u32 - 1;
+        let len = json.len() as u32;
+        self.all.push(Entry { id, offset, len, sum, segment: self.segment, session, is_failed });
+    }
+
+    fn problem(&mut self, problem: Problem) {
+        self.index.problems.push(problem);
+    }
+}
