@@ -249,8 +249,7 @@ impl Run {
 
 /// A value as TOML has it; text that is none is taken as it stands.
 fn value(text: &str) -> Value {
-    let parsed =
-        toml::from_str::<toml::Table>(&format!("value = {text}")).ok().and_then(|mut table| table.remove("value"));
+    let parsed = text.trim().parse::<toml::Value>().ok();
     parsed.and_then(|value| serde_json::to_value(value).ok()).unwrap_or_else(|| text.into())
 }
 

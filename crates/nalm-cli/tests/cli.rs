@@ -138,6 +138,9 @@ fn statistics_of_a_table() {
     assert_eq!(pair["success"]["only_b"], 1);
     assert_eq!(pair["solved_at"]["a_first"], 2);
     assert!(stdout(&nalm(&["stats", path])).contains("solved at"));
+    // A name may be longer than a column can be wide.
+    let long = table(&RUNS.replace("\nA,", &format!("\n{},", "A".repeat(70_000))));
+    assert!(stdout(&nalm(&["stats", long.path().to_str().unwrap()])).contains("0.667 ["));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! the rest.
 
 use crate::error::Result;
-use crate::experiment::{self, Experiment, Names, Overrides};
+use crate::experiment::{self, Experiment, Names, Overrides, built_in};
 use crate::figure::{self, Kind};
 use crate::files::{Disk, Files};
 use crate::report::{self, Found};
@@ -52,12 +52,14 @@ impl Registry {
 
     /// Loads several; `all` stands for every one that comes with the library.
     pub fn load_all(&self, names: &[String], overrides: &Overrides) -> Result<Vec<Experiment>> {
-        experiment::load_all(&self.catalogue, &self.names(), names, overrides)
+        let all = built_in::names(&self.catalogue);
+        let names = if names == ["all"] { all } else { names.iter().map(String::as_str).collect() };
+        names.into_iter().map(|name| self.load(name, overrides)).collect()
     }
 
     /// The rows of an experiment, summarised.
     pub fn results<'a>(&'a self, experiment: &'a Experiment, contents: &'a Contents) -> Results<'a> {
-        Results::new(&self.catalogue, &self.metrics, experiment, &contents.rows)
+        Results::new(&self.catalogue, &self.metrics, experiment, contents)
     }
 
     /// Writes the page of an experiment, its figures and their data into a folder.

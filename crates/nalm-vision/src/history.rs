@@ -27,6 +27,24 @@ pub enum History {
     Sequence(Vec<SequenceMeasurement>),
 }
 
+impl History {
+    /// What was measured of a static task; nothing of another one.
+    pub fn products(&self) -> &[ProductMeasurement] {
+        match self {
+            History::Product(all) => all,
+            History::Sequence(_) => &[],
+        }
+    }
+
+    /// What was measured of the sequential task; nothing of another one.
+    pub fn sequences(&self) -> &[SequenceMeasurement] {
+        match self {
+            History::Product(_) => &[],
+            History::Sequence(all) => all,
+        }
+    }
+}
+
 /// The state of a static task after `epoch` epochs.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct ProductMeasurement {

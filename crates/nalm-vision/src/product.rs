@@ -252,10 +252,7 @@ impl Run {
 
     /// The rows so far.
     pub fn rows(&self) -> &[Measurement] {
-        match &self.learner.history {
-            History::Product(rows) => rows,
-            History::Sequence(_) => &[],
-        }
+        self.learner.history.products()
     }
 
     /// One update.

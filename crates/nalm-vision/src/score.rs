@@ -53,6 +53,21 @@ fn none(unread: &[u32; 10]) -> bool {
 }
 
 impl Confusion {
+    /// What was read, by true digit, with fractions cut off or rounded.
+    pub fn counts(&self, truncated: bool) -> &[[u32; 10]; 10] {
+        if truncated { &self.truncated } else { &self.rounded }
+    }
+
+    /// How often a digit was there, what was not read as a number included; at least once.
+    pub fn seen(&self, digit: usize) -> f64 {
+        f64::from((self.rounded[digit].iter().sum::<u32>() + self.unread[digit]).max(1))
+    }
+
+    /// The share of a digit that was read right.
+    pub fn share(&self, truncated: bool, digit: usize) -> f64 {
+        f64::from(self.counts(truncated)[digit][digit]) / self.seen(digit)
+    }
+
     pub(crate) fn add(&mut self, digit: u8, z: f32) {
         if !z.is_finite() {
             self.unread[usize::from(digit)] += 1;

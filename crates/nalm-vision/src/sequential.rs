@@ -213,10 +213,7 @@ impl Run {
 
     /// The rows so far.
     pub fn rows(&self) -> &[Measurement] {
-        match &self.learner.history {
-            History::Sequence(rows) => rows,
-            History::Product(_) => &[],
-        }
+        self.learner.history.sequences()
     }
 
     /// Updates in an epoch.

@@ -2,9 +2,9 @@
 
 use crate::arguments::Bench;
 use anyhow::Result;
-use nalm::module::{self, Dispatch, Options, Shape};
+use nalm::architecture::{Layer, stack};
 use nalm::task::Task;
-use nalm::{Arithmetic, Config, InstructionSet, Nau, Network, Operation, SingleModule, Uniform, train};
+use nalm::{Arithmetic, Config, InstructionSet, Operation, SingleModule, Uniform, module, train};
 use serde::Serialize;
 use std::io::Write;
 use std::time::Instant;
@@ -12,18 +12,19 @@ use std::time::Instant;
 /// Timed stretches of a few milliseconds; their median is reported.
 const REPEATS: usize = 21;
 
-const STEPS: [(&str, &str, bool); 11] = [
-    ("nmu-2-1", "nmu", false),
-    ("snmu-2-1", "snmu", false),
-    ("nau-nmu-100-2-1", "nmu", true),
-    ("nau-snmu-100-2-1", "snmu", true),
-    ("nac-mul-2-1", "nac-mul", false),
-    ("nalu-2-1", "nalu", false),
-    ("g-nalu-2-1", "g-nalu", false),
-    ("inalu-2-1", "inalu", false),
-    ("npu-2-1", "npu", false),
-    ("real-npu-2-1", "real-npu", false),
-    ("mlp-100", "mlp", false),
+/// What is measured, and its layers.
+const STEPS: [(&str, &[&str]); 11] = [
+    ("nmu-2-1", &["nmu"]),
+    ("snmu-2-1", &["snmu"]),
+    ("nau-nmu-100-2-1", &["nau 100->2", "nmu"]),
+    ("nau-snmu-100-2-1", &["nau 100->2", "snmu"]),
+    ("nac-mul-2-1", &["nac-mul"]),
+    ("nalu-2-1", &["nalu"]),
+    ("g-nalu-2-1", &["g-nalu"]),
+    ("inalu-2-1", &["inalu"]),
+    ("npu-2-1", &["npu"]),
+    ("real-npu-2-1", &["real-npu"]),
+    ("mlp-100", &["mlp"]),
 ];
 
 #[derive(Serialize)]
@@ -35,8 +36,8 @@ struct Row {
 
 pub(crate) fn run(arguments: &Bench) -> Result<()> {
     let mut rows = Vec::new();
-    for (step, unit, stacked) in STEPS {
-        let ns = measure(unit, stacked)?;
+    for (step, layers) in STEPS {
+        let ns = measure(layers)?;
         let path = InstructionSet::best().name();
         if !arguments.json {
             writeln!(std::io::stdout().lock(), "{step:18} {ns:10.1} ns  {path}")?;
@@ -46,20 +47,15 @@ pub(crate) fn run(arguments: &Bench) -> Result<()> {
     if arguments.json { super::print_json(&rows) } else { Ok(()) }
 }
 
-fn measure(unit: &str, stacked: bool) -> Result<f64> {
-    let spec = module::find::<f32>(unit)?;
-    let top = (spec.build)(Shape::new(2, 1)?, &Options::default())?;
+fn measure(layers: &[&str]) -> Result<f64> {
+    let layers = layers.iter().map(|text| text.parse()).collect::<Result<Vec<Layer>, _>>()?;
+    let inputs = layers[0].inputs.unwrap_or(2);
+    let network = stack::<f32>(&layers, inputs, &module::find)?;
     let (train_range, test_range) = (Uniform::new(1.0, 2.0)?, Uniform::new(2.0, 6.0)?);
-    let task: Box<dyn Task<f32>> = if stacked {
-        Box::new(Arithmetic::new(Operation::Mul, 100, 0.25, 0.5, train_range, test_range)?)
-    } else {
-        Box::new(SingleModule::new(Operation::Mul, 2, train_range, test_range)?)
+    let task: Box<dyn Task<f32>> = match layers.len() {
+        1 => Box::new(SingleModule::new(Operation::Mul, inputs, train_range, test_range)?),
+        _ => Box::new(Arithmetic::new(Operation::Mul, inputs, 0.25, 0.5, train_range, test_range)?),
     };
-    let mut layers: Vec<Box<dyn Dispatch<f32>>> = vec![top];
-    if stacked {
-        layers.insert(0, Box::new(Nau::new(100, 2)?));
-    }
-    let network = Network::new(layers)?;
     let time = |steps: u64| -> Result<f64> {
         // The penalty acts from the second step on, so that every step does all of its work.
         let published = Config::published(&network).steps(steps).ramp(0, 1);

@@ -39,12 +39,9 @@ pub(crate) fn run(arguments: &Demo) -> Result<()> {
         }
         writeln!(out, "{seed:>4}  {:<36}  {}", cells[0], cells[1])?;
     }
-    let n = arguments.seeds;
-    writeln!(
-        out,
-        "\nThe NMU solved {} of {n}, the sNMU {} of {n}: with both weights at 0 an NMU's output\nis 1 and nothing leads away from \
-         there; noise above 1 moves every weight\ntowards 1, but leaves 0 and 1 where they are.",
-        solved[0], solved[1]
-    )?;
+    let (n, [nmu, snmu]) = (arguments.seeds, solved);
+    writeln!(out, "\nThe NMU solved {nmu} of {n}, the sNMU {snmu} of {n}: with both weights at 0 an NMU's output")?;
+    writeln!(out, "is 1 and nothing leads away from there; noise above 1 moves every weight")?;
+    writeln!(out, "towards 1, but leaves 0 and 1 where they are.")?;
     Ok(())
 }

@@ -4,6 +4,7 @@ use crate::arguments::Describe;
 use anyhow::Result;
 use nalm::Setting;
 use nalm::architecture::Layer;
+use nalm::module::Shape;
 use nalm_lab::Registry;
 use nalm_lab::task::network;
 use std::io::Write;
@@ -20,17 +21,10 @@ pub(crate) fn run(registry: &Registry, arguments: &Describe) -> Result<()> {
     let stack = network::stack(catalogue, &layers, inputs)?;
     writeln!(out, "x [{inputs}]")?;
     for (network::Layer(layer), unit) in layers.iter().zip(stack.layers()) {
-        let (spec, shape) = (&catalogue.module(&layer.module)?.single, unit.shape());
+        let (spec, Shape { inputs, outputs, .. }) = (&catalogue.module(&layer.module)?.single, unit.shape());
         let recurrent = layer.steps.map_or(String::new(), |steps| format!(", {steps} steps of a recurrence"));
         writeln!(out, " │")?;
-        writeln!(
-            out,
-            " ▼  {} {}→{}, {} parameters{recurrent}",
-            spec.label,
-            shape.inputs,
-            shape.outputs,
-            unit.param_len()
-        )?;
+        writeln!(out, " ▼  {} {inputs}→{outputs}, {} parameters{recurrent}", spec.label, unit.param_len())?;
         writeln!(out, " │  {}", spec.formula)?;
         writeln!(out, " │  {}; {}", spec.parameters, spec.allowed)?;
         writeln!(out, " │  {}", spec.citation)?;
@@ -54,12 +48,11 @@ pub(crate) fn layers(catalogue: &nalm_lab::task::Catalogue, text: &str) -> Resul
     }
     let mut names: Vec<String> = Vec::new();
     let mut rest = text;
-    while let Some((name, more)) = rest.split_once('-').filter(|(name, _)| catalogue.module(name).is_ok()) {
+    while catalogue.module(rest).is_err()
+        && let Some((name, more)) = rest.split_once('-').filter(|(name, _)| catalogue.module(name).is_ok())
+    {
         names.push(name.into());
         rest = more;
-        if catalogue.module(rest).is_ok() {
-            break;
-        }
     }
     names.push(rest.into());
     let last = names.len() - 1;

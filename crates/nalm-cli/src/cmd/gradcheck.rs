@@ -5,18 +5,12 @@ use anyhow::{Result, ensure};
 use nalm::module::{Options, Shape, Spec};
 use nalm::{Network, gradcheck};
 use nalm_lab::Registry;
-use serde::Serialize;
+use serde_json::json;
 use std::io::Write;
 
 const SHAPES: [(usize, usize); 4] = [(2, 1), (1, 1), (3, 2), (5, 3)];
 const POINTS: u64 = 20;
 const TOLERANCE: f64 = 1e-6;
-
-#[derive(Serialize)]
-struct Row {
-    module: &'static str,
-    worst_relative_error: f64,
-}
 
 pub(crate) fn run(registry: &Registry, arguments: &Gradcheck) -> Result<()> {
     let catalogue = &registry.catalogue;
@@ -24,22 +18,22 @@ pub(crate) fn run(registry: &Registry, arguments: &Gradcheck) -> Result<()> {
         Some(name) => vec![&catalogue.module(name)?.double],
         None => catalogue.modules().iter().map(|entry| &entry.double).collect(),
     };
-    let rows = specs.into_iter().map(check).collect::<Result<Vec<_>>>()?;
+    let rows = specs.iter().map(|spec| Ok((spec.name, check(spec)?))).collect::<Result<Vec<_>>>()?;
     if arguments.json {
-        super::print_json(&rows)?;
+        let list = rows.iter().map(|(module, worst)| json!({"module": module, "worst_relative_error": worst}));
+        super::print_json(&list.collect::<Vec<_>>())?;
     } else {
         let mut out = std::io::stdout().lock();
-        for row in &rows {
-            writeln!(out, "{:12} {:.1e}", row.module, row.worst_relative_error)?;
-        }
+        rows.iter().try_for_each(|(module, worst)| writeln!(out, "{module:12} {worst:.1e}"))?;
     }
-    let is_wrong = |row: &&Row| row.worst_relative_error > TOLERANCE || row.worst_relative_error.is_nan();
-    let wrong: Vec<&str> = rows.iter().filter(is_wrong).map(|row| row.module).collect();
+    let is_wrong = |worst: f64| worst > TOLERANCE || worst.is_nan();
+    let wrong: Vec<&str> = rows.iter().filter(|(_, worst)| is_wrong(*worst)).map(|(module, _)| *module).collect();
     ensure!(wrong.is_empty(), "gradients of {} are off by more than {TOLERANCE:e}", wrong.join(", "));
     Ok(())
 }
 
-fn check(spec: &Spec<f64>) -> Result<Row> {
+/// The worst relative error of a module over all shapes that it takes.
+fn check(spec: &Spec<f64>) -> Result<f64> {
     let has_hidden = spec.options.iter().any(|option| option.name == "hidden");
     let options = if has_hidden { Options::new().with("hidden", 7usize) } else { Options::new() };
     let mut worst = 0.0f64;
@@ -54,5 +48,5 @@ fn check(spec: &Spec<f64>) -> Result<Row> {
         let error = check.worst_relative_error;
         worst = if error > worst || error.is_nan() { error } else { worst };
     }
-    Ok(Row { module: spec.name, worst_relative_error: worst })
+    Ok(worst)
 }

@@ -5,11 +5,13 @@ use anyhow::Result;
 use nalm::Setting;
 use nalm::denoiser::DENOISERS;
 use nalm::noise::NOISES;
+use nalm::second_order::schedule;
 use nalm::task::PAPER_RANGES;
 use nalm_lab::Registry;
 use nalm_lab::experiment::{Overrides, built_in};
-use nalm_lab::run::schedule;
+use nalm_lab::run::schedule::Written;
 use serde_json::{Value, json};
+use std::fmt::Debug;
 use std::io::Write;
 
 pub(crate) fn run(registry: &Registry, arguments: &List) -> Result<()> {
@@ -29,21 +31,17 @@ pub(crate) fn run(registry: &Registry, arguments: &List) -> Result<()> {
 
 fn entries(registry: &Registry, what: Listing) -> Result<Vec<Value>> {
     let catalogue = &registry.catalogue;
+    let word = |value: &dyn Debug| format!("{value:?}").to_lowercase();
     Ok(match what {
-        Listing::Modules => modules(registry),
+        Listing::Modules => all(catalogue.modules(), |module| entry(&module.single)),
         Listing::Noise => {
-            let entry = |n: &nalm::noise::NoiseSpec| json!({"name": n.name, "formula": n.formula, "example": n.example.to_string()});
-            NOISES.iter().map(entry).collect()
+            all(NOISES, |n| json!({"name": n.name, "formula": n.formula, "example": n.example.to_string()}))
         }
-        Listing::Denoisers => DENOISERS.iter().map(|d| json!({"name": d.name, "formula": d.formula})).collect(),
-        Listing::Tasks => {
-            let tasks = catalogue.tasks().iter();
-            tasks
-                .map(
-                    |task| json!({"name": task.name(), "summary": task.summary(), "settings": names(&task.settings())}),
-                )
-                .collect()
-        }
+        Listing::Denoisers => all(DENOISERS, |d| json!({"name": d.name, "formula": d.formula})),
+        Listing::Tasks => all(
+            catalogue.tasks(),
+            |task| json!({"name": task.name(), "summary": task.summary(), "settings": names(&task.settings())}),
+        ),
         Listing::Experiments => {
             let load = |name: &str| {
                 let experiment = registry.load(name, &Overrides::default())?;
@@ -51,42 +49,35 @@ fn entries(registry: &Registry, what: Listing) -> Result<Vec<Value>> {
             };
             built_in::names(catalogue).into_iter().map(load).collect::<Result<_>>()?
         }
-        Listing::Schedules => {
-            let entry = |spec: &nalm::second_order::schedule::ScheduleSpec| {
-                let phases = serde_json::to_value(schedule::Written::of(&spec.schedule))?;
-                Ok(json!({"name": spec.name, "summary": spec.summary, "phases": phases["phase"]}))
-            };
-            nalm::second_order::schedule::list().iter().map(entry).collect::<Result<_>>()?
-        }
-        Listing::Ranges => {
-            PAPER_RANGES.iter().map(|(train, test)| json!({"name": train, "test_range": test})).collect()
-        }
-        Listing::Metrics => {
-            let over = |m: &nalm_lab::summary::Metric| format!("{:?}", m.over).to_lowercase();
-            let entry = |m: &nalm_lab::summary::Metric| json!({"name": m.name, "label": m.label, "estimator": format!("{:?}", m.estimator).to_lowercase(), "over": over(m)});
-            registry.metrics.iter().map(entry).collect()
-        }
-        Listing::Figures => {
-            registry.figures.iter().map(|kind| json!({"name": kind.name, "meaning": kind.meaning})).collect()
-        }
+        Listing::Schedules => all(schedule::list(), |spec| {
+            let phases = json!(Written::of(&spec.schedule));
+            json!({"name": spec.name, "summary": spec.summary, "phases": phases["phase"]})
+        }),
+        Listing::Ranges => all(PAPER_RANGES, |(train, test)| json!({"name": train, "test_range": test})),
+        Listing::Metrics => all(
+            &registry.metrics,
+            |m| json!({"name": m.name, "label": m.label, "estimator": word(&m.estimator), "over": word(&m.over)}),
+        ),
+        Listing::Figures => all(&registry.figures, |kind| json!({"name": kind.name, "meaning": kind.meaning})),
     })
 }
 
-fn modules(registry: &Registry) -> Vec<Value> {
-    let entry = |spec: &nalm::module::Spec<f32>| {
-        let claims: Vec<&str> = spec.claims.iter().map(|operation| operation.name()).collect();
-        json!({
-            "name": spec.name,
-            "label": spec.label,
-            "formula": spec.formula,
-            "parameters": spec.parameters,
-            "allowed": spec.allowed,
-            "operations": claims,
-            "options": names(spec.options),
-            "citation": spec.citation,
-        })
-    };
-    registry.catalogue.modules().iter().map(|module| entry(&module.single)).collect()
+fn all<T>(items: impl IntoIterator<Item = T>, entry: impl Fn(T) -> Value) -> Vec<Value> {
+    items.into_iter().map(entry).collect()
+}
+
+fn entry(spec: &nalm::module::Spec<f32>) -> Value {
+    let claims: Vec<&str> = spec.claims.iter().map(|operation| operation.name()).collect();
+    json!({
+        "name": spec.name,
+        "label": spec.label,
+        "formula": spec.formula,
+        "parameters": spec.parameters,
+        "allowed": spec.allowed,
+        "operations": claims,
+        "options": names(spec.options),
+        "citation": spec.citation,
+    })
 }
 
 fn names(settings: &[Setting]) -> Vec<&'static str> {

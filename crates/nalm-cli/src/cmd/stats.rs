@@ -4,52 +4,64 @@ use crate::arguments::Stats;
 use anyhow::{Context, Result, bail, ensure};
 use nalm::table::Records;
 use nalm_lab::Registry;
+use nalm_lab::figure::{columns, estimates};
+use nalm_lab::report::csv;
 use nalm_lab::stats::paired::{self, Judged};
 use nalm_lab::stats::{Estimate, beta, gamma, wilson};
 use nalm_lab::summary::show;
 use serde_json::{Map, Value, json};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 
 /// Columns of an exported table that say what came of a run, besides the metrics.
 const MEASURED: [&str; 4] = ["last_row_solved", "stays_solved", "attempts", "best_step"];
 
-/// One run of the table.
-#[derive(Debug)]
-struct Run {
-    group: Vec<String>,
-    seed: String,
-    solved: bool,
-    solved_at: Option<f64>,
-    sparsity_error: Option<f64>,
-}
-
-/// A table of runs.
-#[derive(Debug)]
+/// A table of runs; of each run no more than is needed, because there may be millions.
 struct Table {
     /// Names of the columns that runs are grouped by.
     columns: Vec<String>,
-    runs: Vec<Run>,
+    /// By the values of these columns.
+    groups: BTreeMap<Vec<String>, Group>,
 }
 
-/// What the runs of a group amount to: success, solved-at, and the sparsity error as published and corrected.
-struct Summary {
-    group: Vec<String>,
-    n: usize,
-    estimates: [Estimate; 4],
+#[derive(Default)]
+struct Group {
+    runs: BTreeMap<Seed, Judged>,
+    /// Solved-at and sparsity errors of the solved runs, in the order of the table.
+    steps: Vec<f64>,
+    errors: Vec<f64>,
+}
+
+/// Most seeds are numbers, which need no memory of their own.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Seed {
+    Number(u64),
+    Text(Box<str>),
+}
+
+impl From<&str> for Seed {
+    fn from(text: &str) -> Self {
+        let number = text.parse().ok().filter(|number: &u64| number.to_string() == text);
+        number.map_or_else(|| Seed::Text(text.into()), Seed::Number)
+    }
+}
+
+impl Group {
+    /// Success, solved-at, and the sparsity error as published and corrected.
+    fn estimates(&self) -> [Estimate; 4] {
+        let success = wilson::interval(self.runs.values().filter(|run| run.solved).count(), self.runs.len());
+        [success, gamma::interval(&self.steps), beta::published(&self.errors), beta::corrected(&self.errors)]
+    }
 }
 
 pub(crate) fn run(registry: &Registry, arguments: &Stats) -> Result<()> {
     let table = read(registry, &arguments.file)?;
-    if let Some(pair) = &arguments.paired {
-        return compare(&table, pair, arguments.json);
-    }
-    let summaries = summarise(&table);
-    match (arguments.json, arguments.csv) {
-        (true, _) => super::print_json(&summaries.iter().map(|s| as_json(&table, s)).collect::<Vec<_>>()),
-        (_, true) => print_csv(&table, &summaries),
-        _ => print_table(&summaries),
+    match &arguments.paired {
+        Some(pair) => compare(&table, pair, arguments.json),
+        None if arguments.json => print_json(&table),
+        None if arguments.csv => print_csv(&table),
+        None => print_table(&table),
     }
 }
 
@@ -70,8 +82,8 @@ fn read(registry: &Registry, path: &Path) -> Result<Table> {
         known || column == "status" || column.ends_with("_simulated") || MEASURED.contains(&column)
     };
     let grouping: Vec<usize> = (0..headers.len()).filter(|k| !own.contains(k) && !measured(&headers[*k])).collect();
-    let (mut runs, mut unjudged) = (Vec::new(), 0);
-    let mut seen = BTreeSet::new();
+    let mut groups: BTreeMap<Vec<String>, Group> = BTreeMap::new();
+    let mut unjudged = 0;
     while let Some(record) = records.next_record()? {
         let (line, cell) = (record.line(), |column: usize| record.get(column).unwrap_or_default());
         let number = |column: usize| {
@@ -90,19 +102,23 @@ fn read(registry: &Registry, path: &Path) -> Result<Table> {
             }
             other => bail!("{name}, line {line}, column solved: '{other}' is neither true nor false"),
         };
-        let group: Vec<String> = grouping.iter().map(|&g| cell(g).to_string()).collect();
-        let seed = cell(own[0]).to_string();
-        if !seen.insert((group.clone(), seed.clone())) {
-            let group = group.join(" ");
+        let (key, seed): (Vec<String>, _) = (grouping.iter().map(|&g| cell(g).into()).collect(), cell(own[0]));
+        let twice = groups.get(&key).is_some_and(|group| group.runs.contains_key(&seed.into()));
+        if twice {
+            let group = key.join(" ");
             bail!("{name}, line {line}: a second run of {group} with seed {seed}; a column must tell them apart");
         }
-        runs.push(Run { group, seed, solved, solved_at: number(own[2])?, sparsity_error: number(own[3])? });
+        let (solved_at, error) = (number(own[2])?, number(own[3])?);
+        let group = groups.entry(key).or_default();
+        group.runs.insert(seed.into(), Judged { solved, solved_at });
+        group.steps.extend(solved_at.filter(|_| solved));
+        group.errors.extend(error.filter(|_| solved));
     }
     if unjudged > 0 {
         say!("{unjudged} runs that are neither solved nor unsolved are left out");
     }
-    ensure!(!runs.is_empty(), "{name} has no runs below its first line");
-    Ok(Table { columns: grouping.iter().map(|&g| headers[g].clone()).collect(), runs })
+    ensure!(!groups.is_empty(), "{name} has no runs below its first line");
+    Ok(Table { columns: grouping.iter().map(|&g| headers[g].clone()).collect(), groups })
 }
 
 /// A finite number, nothing for NA, or an error.
@@ -115,59 +131,42 @@ fn parse_number(text: &str) -> Result<Option<f64>> {
     Ok(Some(value))
 }
 
-/// Solved-at and sparsity are those of the solved runs only.
-fn summarise(table: &Table) -> Vec<Summary> {
-    let mut groups: BTreeMap<&[String], Vec<&Run>> = BTreeMap::new();
-    table.runs.iter().for_each(|run| groups.entry(&run.group).or_default().push(run));
-    let summary = |(group, runs): (&[String], Vec<&Run>)| {
-        let solved = || runs.iter().filter(|run| run.solved);
-        let steps: Vec<f64> = solved().filter_map(|run| run.solved_at).collect();
-        let errors: Vec<f64> = solved().filter_map(|run| run.sparsity_error).collect();
-        let success = wilson::interval(solved().count(), runs.len());
-        let estimates = [success, gamma::interval(&steps), beta::published(&errors), beta::corrected(&errors)];
-        Summary { group: group.to_vec(), n: runs.len(), estimates }
+fn print_json(table: &Table) -> Result<()> {
+    let one = |(cells, group): (&Vec<String>, &Group)| {
+        let cells: Map<String, Value> =
+            table.columns.iter().cloned().zip(cells.iter().map(|cell| json!(cell))).collect();
+        let [success, solved_at, published, corrected] = group.estimates();
+        let sparsity = json!({"published": published, "corrected": corrected});
+        json!({"group": cells, "n": group.runs.len(), "success": success, "solved_at": solved_at, "sparsity_error": sparsity})
     };
-    groups.into_iter().map(summary).collect()
+    super::print_json(&table.groups.iter().map(one).collect::<Vec<_>>())
 }
 
-fn as_json(table: &Table, Summary { group, n, estimates }: &Summary) -> Value {
-    let group: Map<String, Value> = table.columns.iter().cloned().zip(group.iter().map(|cell| json!(cell))).collect();
-    let [success, solved_at, published, corrected] = estimates;
-    let sparsity = json!({"published": published, "corrected": corrected});
-    json!({"group": group, "n": n, "success": success, "solved_at": solved_at, "sparsity_error": sparsity})
-}
-
-fn print_table(summaries: &[Summary]) -> Result<()> {
+fn print_table(table: &Table) -> Result<()> {
+    let row = |(cells, group): (&Vec<String>, &Group)| {
+        let [success, solved_at, _, corrected] = group.estimates();
+        let success = show(success, |v| format!("{v:.3}"));
+        let solved_at = show(solved_at, |v| format!("{v:.3e}"));
+        [cells.join(" "), group.runs.len().to_string(), success, solved_at, show(corrected, |v| format!("{v:.2e}"))]
+    };
+    let head = ["group", "n", "success", "solved at", "sparsity error (corrected)"].map(String::from);
+    let lines: Vec<[String; 5]> = [head].into_iter().chain(table.groups.iter().map(row)).collect();
+    // No column can be wider than a u16 says.
+    let width = lines.iter().map(|[name, ..]| name.chars().count()).max().unwrap_or(0).min(u16::MAX.into());
     let mut out = std::io::stdout().lock();
-    let width = summaries.iter().map(|s| s.group.join(" ").chars().count()).max().unwrap_or(0).max(5);
-    let mut line = |name: &str, n: &str, cells: [&str; 3]| {
-        let [success, solved_at, sparsity] = cells;
-        writeln!(out, "{name:width$} {n:>5}  {success:<22} {solved_at:<30} {sparsity:<30}")
-    };
-    line("group", "n", ["success", "solved at", "sparsity error (corrected)"])?;
-    for Summary { group, n, estimates: [success, solved_at, _, corrected] } in summaries {
-        let success = show(*success, |v| format!("{v:.3}"));
-        let solved_at = show(*solved_at, |v| format!("{v:.3e}"));
-        let sparsity = show(*corrected, |v| format!("{v:.2e}"));
-        line(&group.join(" "), &n.to_string(), [&success, &solved_at, &sparsity])?;
+    for [name, n, success, solved_at, sparsity] in &lines {
+        writeln!(out, "{name:width$} {n:>5}  {success:<22} {solved_at:<30} {sparsity:<30}")?;
     }
     Ok(())
 }
 
-fn print_csv(table: &Table, summaries: &[Summary]) -> Result<()> {
-    let mut writer = csv::Writer::from_writer(std::io::stdout().lock());
+fn print_csv(table: &Table) -> Result<()> {
+    let head = |cells: &[String], n: String| [cells, &[n]].concat();
     let kinds = ["success", "solved_at", "sparsity_published", "sparsity_corrected"];
-    let columns = kinds.iter().flat_map(|k| ["mean", "lower", "upper"].map(|part| format!("{k}_{part}")));
-    let names = table.columns.iter().cloned().chain(["n".to_string()]).chain(columns);
-    writer.write_record(names).map_err(std::io::Error::from)?;
-    for Summary { group, n, estimates } in summaries {
-        let numbers = estimates.iter().flat_map(|e| [e.mean, e.lower, e.upper]);
-        let cells = numbers.map(|v| v.map_or("NA".to_string(), |v| v.to_string()));
-        let cells = group.iter().cloned().chain([n.to_string()]).chain(cells);
-        writer.write_record(cells).map_err(std::io::Error::from)?;
-    }
-    writer.flush()?;
-    Ok(())
+    let mut records = vec![columns(head(&table.columns, "n".into()), kinds)];
+    let row = |(cells, g): (&Vec<String>, &Group)| estimates(head(cells, g.runs.len().to_string()), g.estimates());
+    records.extend(table.groups.iter().map(row));
+    Ok(write!(std::io::stdout().lock(), "{}", csv(&records))?)
 }
 
 /// Two values of the first column that has both, matched by seed and by all other columns.
@@ -175,25 +174,17 @@ fn compare(table: &Table, pair: &str, as_json: bool) -> Result<()> {
     let (a, b) =
         pair.split_once(',').context("--paired takes two names with a comma between them, such as NMU,sNMU")?;
     let (a, b) = (a.trim(), b.trim());
-    let has = |column: usize, name: &str| table.runs.iter().any(|run| run.group[column] == name);
+    let has = |column: usize, name: &str| table.groups.keys().any(|cells| cells[column] == name);
     let column = (0..table.columns.len()).find(|&column| has(column, a) && has(column, b));
-    let column = column.with_context(|| {
-        let known: Vec<&str> = table.columns.iter().map(String::as_str).collect();
-        format!("no column has both '{a}' and '{b}'; there are: {}", known.join(", "))
-    })?;
-    let side = |name: &str| -> BTreeMap<(Vec<String>, String), &Run> {
-        let own = table.runs.iter().filter(|run| run.group[column] == name);
-        own.map(|run| {
-            let mut others = run.group.clone();
-            others.remove(column);
-            ((others, run.seed.clone()), run)
-        })
-        .collect()
-    };
-    let (left, right) = (side(a), side(b));
-    let judged = |run: &Run| Judged { solved: run.solved, solved_at: run.solved_at };
-    let pairs: Vec<(Judged, Judged)> =
-        left.iter().filter_map(|(key, run)| right.get(key).map(|other| (judged(run), judged(other)))).collect();
+    let column = column
+        .with_context(|| format!("no column has both '{a}' and '{b}'; there are: {}", table.columns.join(", ")))?;
+    let mut pairs = Vec::new();
+    for (cells, group) in table.groups.iter().filter(|(cells, _)| cells[column] == a) {
+        let mut other = cells.clone();
+        other[column] = b.into();
+        let Some(other) = table.groups.get(&other) else { continue };
+        pairs.extend(group.runs.iter().filter_map(|(seed, run)| Some((*run, *other.runs.get(seed)?))));
+    }
     ensure!(!pairs.is_empty(), "{a} and {b} have no seed in common");
     let p = paired::compare(&pairs);
     if as_json {

@@ -2,10 +2,11 @@
 
 use crate::arguments::Train;
 use anyhow::Result;
-use nalm::second_order::follow;
-use nalm::{LoggedErrors, Observer, Outcome, Status, formula, train};
+use nalm::{LoggedErrors, Observer, Outcome, Status, formula};
+use nalm_lab::figure::record;
+use nalm_lab::report::csv;
 use nalm_lab::run::{Spec, schedule};
-use nalm_lab::task::{Built, Choices, numbers_row};
+use nalm_lab::task::{Choices, numbers_row};
 use nalm_lab::{Error, Registry, files};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -15,10 +16,10 @@ use std::ops::ControlFlow;
 pub(crate) fn run(registry: &Registry, arguments: &Train) -> Result<()> {
     let spec = spec(registry, arguments)?;
     let task = registry.catalogue.task(spec.task())?;
-    let Some(Built { network, task, config, schedule }) = task.built(&registry.catalogue, &spec)? else {
+    let Some(built) = task.built(&registry.catalogue, &spec)? else {
+        let name = spec.task();
         anyhow::bail!(
-            "{} has runs of hours, which nalm run carries out and keeps; write an experiment file for it",
-            spec.task()
+            "{name} has runs of hours, which nalm run carries out and keeps; write an experiment file for it"
         );
     };
     // Before training: whoever waited for five million steps should not lose them to a mistyped folder.
@@ -30,16 +31,13 @@ pub(crate) fn run(registry: &Registry, arguments: &Train) -> Result<()> {
             );
         }
     }
-    let mut live = Live { every: (config.steps / 20).next_multiple_of(1_000).max(1_000), shown: !arguments.json };
-    let outcome = match &schedule {
-        None => train(&network, &*task, spec.seed(), &config, &mut live)?,
-        Some(written) => follow(&network, &*task, spec.seed(), &config, &written.read()?, &mut live)?,
-    };
+    let mut live = Live { every: (built.config.steps / 20).next_multiple_of(1_000).max(1_000), shown: !arguments.json };
+    let outcome = built.train(spec.seed(), &mut live)?;
     if let Some(path) = &arguments.curve {
-        files::write(&*registry.files, path, |out| write_curve(&outcome, out))?;
+        files::write(&*registry.files, path, |out| out.write_all(curve_of(&outcome).as_bytes()))?;
     }
     if arguments.json {
-        return super::print_json(&numbers_row(&spec, &outcome).normalised());
+        return super::print_json(&numbers_row(&spec, &outcome, None).normalised());
     }
     let mut out = std::io::stdout().lock();
     let verdict = outcome.flat.unwrap_or(outcome.simulated);
@@ -51,17 +49,17 @@ pub(crate) fn run(registry: &Registry, arguments: &Train) -> Result<()> {
     if let Some(step) = verdict.solved_at {
         writeln!(out, "solved at        {step}")?;
     }
-    if schedule.is_some() {
+    if built.schedule.is_some() {
         writeln!(out, "attempts         {}", outcome.reinitialisations + 1)?;
     }
     if let Status::Diverged { step } = outcome.status {
         writeln!(out, "diverged at      {step}")?;
     }
-    for line in formula::read(&network, &outcome.params).unwrap_or_default() {
+    for line in formula::read(&built.network, &outcome.params).unwrap_or_default() {
         writeln!(out, "formula          {line}")?;
     }
-    for (k, layer) in network.layers().iter().enumerate() {
-        let params = network.layer_params(&outcome.params, k);
+    for (k, layer) in built.network.layers().iter().enumerate() {
+        let params = built.network.layer_params(&outcome.params, k);
         let shown: Vec<String> = params.iter().take(8).map(|p| format!("{p:.4}")).collect();
         let more = if params.len() > 8 { format!(" … ({} in all)", params.len()) } else { String::new() };
         writeln!(out, "{:16} {}{more}", format!("{} weights", layer.name()), shown.join(" "))?;
@@ -116,14 +114,9 @@ impl Observer<f32> for Live {
     }
 }
 
-fn write_curve(outcome: &Outcome<f32>, out: &mut dyn Write) -> std::io::Result<()> {
-    let mut writer = csv::Writer::from_writer(out);
-    let names = ["step", "validation_error", "test_error", "sparsity_error"];
-    writer.write_record(names)?;
-    for row in &outcome.rows {
-        let numbers = [row.validation, row.test, row.sparsity].map(|v| v.to_string());
-        let cells = [row.step.to_string()].into_iter().chain(numbers);
-        writer.write_record(cells)?;
-    }
-    writer.flush()
+/// The logged errors as CSV.
+fn curve_of(outcome: &Outcome<f32>) -> String {
+    let head = record(&[&"step", &"validation_error", &"test_error", &"sparsity_error"]);
+    let row = |row: &LoggedErrors| record(&[&row.step, &row.validation, &row.test, &row.sparsity]);
+    csv(&[head].into_iter().chain(outcome.rows.iter().map(row)).collect::<Vec<_>>())
 }

@@ -1,5 +1,6 @@
 //! The experiments that come with the library, and those in files.
 
+use super::written::Written;
 use super::{Experiment, Names, Overrides, check};
 use crate::error::{Error, Result};
 use crate::task::Catalogue;
@@ -42,36 +43,25 @@ const BUILT_IN: &[(&str, &str)] = &built_in![
 /// The presets of experiments in which nothing is run.
 pub(super) const PRESETS: [&str; 4] = ["smoke", "quick", "laptop", "paper"];
 
+fn written(text: &str) -> Written {
+    toml::from_str(text).expect("what comes with the library can be read")
+}
+
 /// The names of the experiments that come with the library and whose tasks are there.
 pub fn names(catalogue: &Catalogue) -> Vec<&'static str> {
-    let there = |text: &str| match toml::from_str::<toml::Table>(text).ok().and_then(|table| table.get("task").cloned())
-    {
-        Some(toml::Value::String(task)) => catalogue.task(&task).is_ok(),
-        _ => true,
-    };
+    let there = |text: &str| written(text).task.is_none_or(|task| catalogue.task(task.get_ref()).is_ok());
     BUILT_IN.iter().filter(|(_, text)| there(text)).map(|(name, _)| *name).collect()
 }
 
 /// The presets of an experiment that comes with the library.
 pub fn presets(name: &str) -> Vec<String> {
-    let text = BUILT_IN.iter().find(|(known, _)| *known == name).map_or("", |(_, text)| *text);
-    let table: toml::Table = toml::from_str(text).unwrap_or_default();
-    let own = table.get("preset").and_then(toml::Value::as_table).map(|presets| presets.keys().cloned().collect());
-    let mut own: Vec<String> = own.unwrap_or_else(|| vec!["paper".into()]);
+    let found = BUILT_IN.iter().find(|(known, _)| *known == name);
+    let mut own: Vec<String> = found.map_or(Vec::new(), |(_, text)| written(text).preset.into_keys().collect());
+    if own.is_empty() {
+        own.push("paper".into());
+    }
     own.sort_by_key(|preset| PRESETS.iter().position(|known| known == preset));
     own
-}
-
-/// Loads the named experiments; `all` stands for every one that comes with the library.
-pub fn load_all(
-    catalogue: &Catalogue,
-    known: &Names,
-    names: &[String],
-    overrides: &Overrides,
-) -> Result<Vec<Experiment>> {
-    let all = self::names(catalogue);
-    let names = if names == ["all"] { all } else { names.iter().map(String::as_str).collect() };
-    names.into_iter().map(|name| load(catalogue, known, name, overrides)).collect()
 }
 
 /// Loads an experiment by its name, or from a file.

@@ -1,10 +1,11 @@
 //! From an experiment as written to one that can be carried out, or to the line that is wrong.
 
 use super::places::{self, Place};
-use super::written::{Model, Preset, Section as WrittenSection, Seeds, Written};
+use super::written::{Model, Preset, Section as WrittenSection, Seeds, Settings, Written};
 use super::{Experiment, Group, Names, Overrides, Section, built_in, expectation, set};
 use crate::error::{Context, Error, Result, bail, ensure};
 use crate::run::schedule;
+use crate::task::choose::one_of;
 use crate::task::{Catalogue, Choices, Task, network};
 use serde_json::Value;
 use std::path::Path;
@@ -20,6 +21,7 @@ pub(super) struct Checker<'a> {
     text: &'a str,
     pub(super) overrides: &'a Overrides,
     pub(super) preset: String,
+    pub(super) written: Written,
 }
 
 /// Checks an experiment.
@@ -37,18 +39,13 @@ pub fn check(
     let preset = overrides.preset.clone().or_else(|| written.default_preset.clone()).or(only);
     let Some(preset) = preset else { bail!("{file} has no default_preset, and not exactly one preset") };
     let folder = path.parent().unwrap_or(Path::new(""));
-    let checker = Checker { catalogue, names, file, folder, text, overrides, preset };
-    checker.experiment(name, path, &written)
+    Checker { catalogue, names, file, folder, text, overrides, preset, written }.experiment(name, path)
 }
 
 impl Checker<'_> {
     /// The place of something, for messages.
     pub(super) fn at<T>(&self, what: &Spanned<T>) -> String {
-        self.line(what.span().start)
-    }
-
-    fn line(&self, offset: usize) -> String {
-        let line = self.text[..offset.min(self.text.len())].matches('\n').count() + 1;
+        let line = self.text[..what.span().start.min(self.text.len())].matches('\n').count() + 1;
         format!("{}, line {line}", self.file)
     }
 
@@ -67,50 +64,43 @@ impl Checker<'_> {
         set.iter().any(|(key, _)| key != "steps" && key != "stream") || !ranges.is_empty() || !sweep.is_empty()
     }
 
-    fn experiment(&self, name: &str, path: &Path, written: &Written) -> Result<Experiment> {
-        self.base(written)?;
+    fn experiment(&self, name: &str, path: &Path) -> Result<Experiment> {
+        let written = &self.written;
+        self.known_preset(&self.preset)?;
         for (schedule, phases) in &written.schedule {
             phases.read().at(|| format!("{}, schedule {schedule}", self.file))?;
         }
-        let figures = written.figures.as_deref().unwrap_or_default().iter();
-        let figures = figures.map(|name| match self.names.figures.contains(&name.get_ref().as_str()) {
-            true => Ok(name.get_ref().clone()),
-            false => Err(nalm::Error::unknown("figure", name.get_ref(), &self.names.figures)).at(|| self.at(name)),
-        });
-        let figures: Vec<String> = figures.collect::<Result<_>>()?;
+        let mut figures = Vec::new();
+        for name in &written.figures {
+            one_of("figure", name.get_ref(), &self.names.figures).at(|| self.at(name))?;
+            figures.push(name.get_ref().clone());
+        }
         let mut experiment = Experiment {
             name: name.into(),
             title: written.title.clone().unwrap_or_default(),
             analysis: written.analysis.trim().into(),
             preset: self.preset.clone(),
-            scale: String::new(),
             command: built_in::command(name, path, &self.preset, self.overrides),
             figures: if figures.is_empty() { vec!["facets".into()] } else { figures },
-            sections: Vec::new(),
-            models: self.labels(written)?,
-            runs: Vec::new(),
-            groups: Vec::new(),
-            expectations: Vec::new(),
-            baselines: written.baselines.iter().map(|name| self.model(written, name)).collect::<Result<_>>()?,
-            notes: Vec::new(),
+            models: self.labels()?,
+            baselines: written.baselines.iter().map(|name| self.model(name)).collect::<Result<_>>()?,
+            ..Experiment::default()
         };
         let whole = [WrittenSection::default()];
         let sections = if written.section.is_empty() { &whole[..] } else { &written.section };
         for section in sections {
-            self.section(written, section, &mut experiment)?;
+            self.section(section, &mut experiment)?;
         }
-        if written.title.is_none() {
-            bail!("{} has no title", self.file);
-        }
-        experiment.notes = set::notes(self, written, &experiment)?;
-        experiment.expectations = expectation::check(self, written, &experiment)?;
+        ensure!(written.title.is_some(), "{} has no title", self.file);
+        experiment.notes = set::notes(self, &experiment)?;
+        experiment.expectations = expectation::check(self, &experiment)?;
         Ok(experiment)
     }
 
     /// Labels of the models, all different.
-    fn labels(&self, written: &Written) -> Result<Vec<String>> {
+    fn labels(&self) -> Result<Vec<String>> {
         let mut labels: Vec<String> = Vec::new();
-        for model in &written.model {
+        for model in &self.written.model {
             let name = match (&model.module, &model.layers) {
                 (Some(module), None) => self.catalogue.label(module.get_ref()),
                 (None, Some(layers)) => network::label(self.catalogue, layers.get_ref()),
@@ -124,69 +114,60 @@ impl Checker<'_> {
     }
 
     /// The place of a model by its label or module.
-    pub(super) fn model(&self, written: &Written, name: &Spanned<String>) -> Result<usize> {
-        let of = |model: &Model| {
-            let module = || model.module.as_ref().map(|module| module.get_ref().clone());
-            model.label.clone().or_else(module).unwrap_or_default()
-        };
-        let names: Vec<String> = written.model.iter().map(of).collect();
-        let found = names.iter().position(|known| known == name.get_ref());
-        let labels = || self.labels(written).ok()?.iter().position(|label| label == name.get_ref());
-        found.or_else(labels).map(Ok).unwrap_or_else(|| {
-            let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            Err(nalm::Error::unknown("model", name.get_ref(), &names)).at(|| self.at(name))
-        })
+    pub(super) fn model(&self, name: &Spanned<String>) -> Result<usize> {
+        fn of(model: &Model) -> &str {
+            model.label.as_ref().or(model.module.as_ref().map(Spanned::get_ref)).map_or("", String::as_str)
+        }
+        let names: Vec<&str> = self.written.model.iter().map(of).collect();
+        let by_label =
+            |error| self.labels().unwrap_or_default().iter().position(|label| label == name.get_ref()).ok_or(error);
+        one_of("model", name.get_ref(), &names).or_else(by_label).at(|| self.at(name))
     }
 
     /// Refuses a preset that the file does not have.
-    pub(super) fn known_preset(&self, written: &Written, preset: &str) -> Result<()> {
+    pub(super) fn known_preset(&self, preset: &str) -> Result<()> {
         // Nothing is run where there are no models, so every preset is there.
-        let known: Vec<&str> = match written.model.is_empty() {
+        let known: Vec<&str> = match self.written.model.is_empty() {
             true => built_in::PRESETS.to_vec(),
-            false => written.preset.keys().map(String::as_str).collect(),
+            false => self.written.preset.keys().map(String::as_str).collect(),
         };
-        if known.contains(&preset) {
-            return Ok(());
-        }
-        Err(nalm::Error::unknown("preset", preset, &known)).at(|| self.file.clone())
+        one_of("preset", preset, &known).map(drop).at(|| self.file.clone())
     }
 
-    /// The experiment's own preset.
-    fn base(&self, written: &Written) -> Result<Preset> {
-        self.known_preset(written, &self.preset)?;
-        Ok(written.preset.get(&self.preset).cloned().unwrap_or_default())
+    /// What the preset says about a section: the section's own, or else the experiment's.
+    fn preset<'p, T>(&'p self, section: &'p WrittenSection, of: impl Fn(&'p Preset) -> Option<T>) -> Option<T> {
+        let presets = [&section.preset, &self.written.preset].into_iter();
+        presets.filter_map(|all| all.get(&self.preset)).find_map(of)
     }
 
     /// A section; one for each range where something else is varied.
-    fn section(&self, written: &Written, section: &WrittenSection, into: &mut Experiment) -> Result<()> {
-        let own = section.preset.get(&self.preset).cloned().unwrap_or_default();
-        let preset = own.or(self.base(written)?);
+    fn section(&self, section: &WrittenSection, into: &mut Experiment) -> Result<()> {
+        let written = &self.written;
         let Some(task_name) = section.task.as_ref().or(written.task.as_ref()) else {
             ensure!(written.model.is_empty(), "{} has no task", self.file);
             let known = ["title", "analysis", "figures", "task", "default_preset"];
-            let unknown = written.settings.keys().next().map(|key| (key, nalm::Error::unknown("key", key, &known)));
-            return unknown.map_or(Ok(()), |(key, error)| Err(error).at(|| self.line_of_key(key)));
+            let Some(key) = written.settings.keys().next() else { return Ok(()) };
+            return one_of("key", key, &known).map(drop).at(|| self.line_of_key(key));
         };
         let task = self.catalogue.task(task_name.get_ref()).at(|| self.at(task_name))?;
-        if let Some(scale) = &preset.scale {
+        if let Some(scale) = self.preset(section, |preset| preset.scale.as_ref()) {
             into.scale = scale.clone() + &self.overrides.in_words();
         }
-        let sweep = places::sweep(self, preset.sweep.as_ref().or(section.sweep.as_ref()).unwrap_or(&written.sweep))?;
-        let ranges = places::ranges(self, &**task, preset.ranges.as_deref())?;
-        if sweep.is_empty() || ranges.len() == 1 {
-            return self.part(written, section, section.name.clone(), &**task, &preset, &ranges, &sweep, into);
-        }
-        for range in ranges {
+        let sweep = self.preset(section, |preset| preset.sweep.as_ref()).or(section.sweep.as_ref());
+        let sweep = places::sweep(self, sweep.unwrap_or(&written.sweep))?;
+        let ranges = places::ranges(self, &**task, self.preset(section, |preset| preset.ranges.as_deref()))?;
+        let apart = !sweep.is_empty() && ranges.len() > 1;
+        for part in ranges.chunks(if apart { 1 } else { ranges.len() }) {
             let on = if section.name.is_empty() { "on" } else { " on" };
-            let name = format!("{}{on} {}", section.name, range.label);
-            self.part(written, section, name, &**task, &preset, &[range], &sweep, into)?;
+            let name = if apart { format!("{}{on} {}", section.name, part[0].label) } else { section.name.clone() };
+            self.part(section, name, &**task, part, &sweep, into)?;
         }
         Ok(())
     }
 
-    fn seeds(&self, preset: &Preset) -> Result<Vec<u64>> {
+    fn seeds(&self, section: &WrittenSection) -> Result<Vec<u64>> {
         let place = format!("{}: preset {}", self.file, self.preset);
-        let Some(seeds) = &preset.seeds else { bail!("{place} has no seeds") };
+        let Some(seeds) = self.preset(section, |preset| preset.seeds.as_ref()) else { bail!("{place} has no seeds") };
         let planned = match seeds {
             Seeds::Count(n) => *n,
             Seeds::List(list) => list.len() as u64,
@@ -201,11 +182,11 @@ impl Checker<'_> {
     }
 
     /// Which models take part: the section's, or the preset's, or all.
-    fn taking_part(&self, written: &Written, section: &WrittenSection, preset: &Preset) -> Result<Vec<usize>> {
-        let names = section.models.as_ref().or(preset.models.as_ref());
+    fn taking_part(&self, section: &WrittenSection) -> Result<Vec<usize>> {
+        let names = section.models.as_ref().or_else(|| self.preset(section, |preset| preset.models.as_ref()));
         let found: Vec<usize> = match names {
-            None => (0..written.model.len()).collect(),
-            Some(names) => names.iter().map(|name| self.model(written, name)).collect::<Result<_>>()?,
+            None => (0..self.written.model.len()).collect(),
+            Some(names) => names.iter().map(|name| self.model(name)).collect::<Result<_>>()?,
         };
         ensure!(!found.is_empty(), "{} has no [[model]]", self.file);
         Ok(found)
@@ -213,25 +194,23 @@ impl Checker<'_> {
 
     fn part(
         &self,
-        written: &Written,
         section: &WrittenSection,
         name: String,
         task: &dyn Task,
-        preset: &Preset,
         ranges: &[Place],
         sweep: &[Place],
         into: &mut Experiment,
     ) -> Result<()> {
         let file = &self.file;
-        let seeds = if section.grid.is_some() { vec![0] } else { self.seeds(preset)? };
+        let seeds = if section.grid.is_some() { vec![0] } else { self.seeds(section)? };
         if let Some(side) = section.grid {
             ensure!((2..=200).contains(&side), "{file}: grid is {side}; give 2 to 200 starting weights a side");
         }
         let own = into.sections.len();
         let places = places::both(ranges, sweep);
-        for index in self.taking_part(written, section, preset)? {
-            let model = &written.model[index];
-            let mut base = self.choices(written, section, model)?;
+        for index in self.taking_part(section)? {
+            let model = &self.written.model[index];
+            let mut base = self.choices(section, model)?;
             if base.schedule.is_some() {
                 let asked = self.overrides.set.iter().any(|(key, _)| key == "steps");
                 let label = &into.models[index];
@@ -242,13 +221,13 @@ impl Checker<'_> {
                 let mut choices = base.clone();
                 choices.values.extend(place.values.clone());
                 set::apply(self, task, &mut choices);
-                let at = || match sweep.is_empty() {
-                    true => self.line(model.span().start),
-                    false => format!("{file}, section {}, {}", section.name, place.label),
+                let at = || match (&model.module, &model.layers) {
+                    _ if !sweep.is_empty() => format!("{file}, section {}, {}", section.name, place.label),
+                    (Some(module), _) => self.at(module),
+                    (_, layers) => layers.as_ref().map_or(file.clone(), |layers| self.at(layers)),
                 };
                 // What is wrong with a model or a value shows when one of its runs is made ready.
-                let first =
-                    task.specify(self.catalogue, &choices).map_err(|error| self.blame(error, written)).at(at)?;
+                let first = task.specify(self.catalogue, &choices).map_err(|error| self.blame(error)).at(at)?;
                 let last_layer = task.check(self.catalogue, &first).at(at)?;
                 let start = into.runs.len();
                 match section.grid {
@@ -272,23 +251,20 @@ impl Checker<'_> {
     }
 
     /// A wrong setting at the top of the file is named with its line.
-    fn blame(&self, error: Error, written: &Written) -> Error {
+    fn blame(&self, error: Error) -> Error {
         let text = error.to_string();
-        let key = written.settings.keys().find(|key| text.contains(key.as_str()));
-        match key {
+        match self.written.settings.keys().find(|key| text.contains(key.as_str())) {
             Some(key) => Error::At { place: self.line_of_key(key), cause: Box::new(error) },
             None => error,
         }
     }
 
     /// What a model has chosen, from the most general to the most particular.
-    fn choices(&self, written: &Written, section: &WrittenSection, model: &Model) -> Result<Choices> {
-        let (base, own) = (written.preset.get(&self.preset), section.preset.get(&self.preset));
-        let settings = |preset: Option<&Preset>| preset.map(|preset| preset.settings.clone()).unwrap_or_default();
-        let mut values = written.settings.clone();
-        for more in [settings(base), section.settings.clone(), settings(own), model.options.clone()] {
-            values.extend(more);
-        }
+    fn choices(&self, section: &WrittenSection, model: &Model) -> Result<Choices> {
+        let written = &self.written;
+        let [base, own] = [&written.preset, &section.preset].map(|all| all.get(&self.preset).map(|p| &p.settings));
+        let all = [Some(&written.settings), base, Some(&section.settings), own, Some(&model.options)];
+        let mut values: Settings = all.into_iter().flatten().flat_map(Settings::clone).collect();
         values.extend(model.steps.get(&self.preset).map(|steps| ("steps".to_string(), (*steps).into())));
         // A file of data is looked for beside the experiment.
         if let Some(Value::String(file)) = values.get_mut("data") {
@@ -297,22 +273,19 @@ impl Checker<'_> {
         Ok(Choices {
             module: model.module.as_ref().map(|module| module.get_ref().clone()),
             layers: model.layers.as_ref().map(|layers| layers.get_ref().clone()),
-            schedule: self.schedule(written, model)?,
+            schedule: self.schedule(model)?,
             values,
             seed: 0,
         })
     }
 
     /// A model's schedule, from the file or from the list.
-    fn schedule(&self, written: &Written, model: &Model) -> Result<Option<schedule::Written>> {
+    fn schedule(&self, model: &Model) -> Result<Option<schedule::Written>> {
         let Some(name) = &model.schedule else { return Ok(None) };
-        if let Some(own) = written.schedule.get(name.get_ref()) {
-            return Ok(Some(own.clone()));
-        }
-        let built_in = nalm::second_order::schedule::list();
-        let known = written.schedule.keys().map(String::as_str).chain(built_in.iter().map(|spec| spec.name));
-        let known: Vec<&str> = known.collect();
-        let unknown = |_| nalm::Error::unknown("schedule", name.get_ref(), &known);
-        schedule::Written::named(name.get_ref()).map_err(unknown).map(Some).at(|| self.at(name))
+        let (own, listed) = (&self.written.schedule, nalm::second_order::schedule::list());
+        let known: Vec<&str> = own.keys().map(String::as_str).chain(listed.iter().map(|spec| spec.name)).collect();
+        let place = one_of("schedule", name.get_ref(), &known).at(|| self.at(name))?;
+        let from_list = || schedule::Written::of(&listed[place - own.len()].schedule);
+        Ok(Some(own.get(name.get_ref()).cloned().unwrap_or_else(from_list)))
     }
 }

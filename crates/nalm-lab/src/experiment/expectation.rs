@@ -2,8 +2,9 @@
 
 use super::Experiment;
 use super::check::Checker;
-use super::written::{Expect, Value, Written};
+use super::written::{Expect, Value};
 use crate::error::{Context, Result, bail, ensure};
+use crate::task::choose::one_of;
 
 /// A published statement about one model at one place.
 #[derive(Clone, Debug)]
@@ -39,20 +40,19 @@ pub enum Relation {
     Equals(usize),
 }
 
-pub(super) fn check(checker: &Checker<'_>, written: &Written, experiment: &Experiment) -> Result<Vec<Expectation>> {
+pub(super) fn check(checker: &Checker<'_>, experiment: &Experiment) -> Result<Vec<Expectation>> {
+    let sections: Vec<&str> = experiment.sections.iter().map(|section| section.name.as_str()).collect();
     let mut all = Vec::new();
-    for expect in &written.expect {
+    for expect in &checker.written.expect {
         if let Some(preset) = &expect.preset {
-            checker.known_preset(written, preset)?;
+            checker.known_preset(preset)?;
         }
-        let model = expect.model.as_ref().map(|name| checker.model(written, name)).transpose()?;
+        let model = expect.model.as_ref().map(|name| checker.model(name)).transpose()?;
         let place = expect.model.as_ref().or(expect.range.as_ref()).map_or(checker.file.clone(), |s| checker.at(s));
         let metric = expect.metric.as_ref().map_or("success", |metric| metric.get_ref());
-        if !checker.names.metrics.contains(&metric) {
-            let unknown = nalm::Error::unknown("metric", metric, &checker.names.metrics);
-            return Err(unknown).at(|| expect.metric.as_ref().map_or(place.clone(), |metric| checker.at(metric)));
-        }
-        let relations = relations(checker, written, expect, metric).at(|| place.clone())?;
+        let named = || expect.metric.as_ref().map_or(place.clone(), |metric| checker.at(metric));
+        one_of("metric", metric, &checker.names.metrics).at(named)?;
+        let relations = relations(checker, expect, metric).at(|| place.clone())?;
         ensure!(model.is_some() || metric == "noise_bound", "{place}: this expectation needs a model");
         // A place that this preset does not have may be one of another preset, if it is a range.
         let known =
@@ -65,11 +65,20 @@ pub(super) fn check(checker: &Checker<'_>, written: &Written, experiment: &Exper
         if other || checker.is_changed() {
             continue;
         }
-        for label in places(expect, experiment, model) {
-            let section = section(checker, expect, experiment, model, &label)?;
-            for (length, relation) in &relations {
-                let (metric, source) = (metric.to_string(), expect.source.clone());
-                let (length, relation, place) = (*length, *relation, label.clone());
+        let named =
+            expect.section.as_ref().map(|name| one_of("section", name.get_ref(), &sections).at(|| checker.at(name)));
+        let named = named.transpose()?;
+        let group = |label: &str| experiment.groups.iter().find(|g| Some(g.model) == model && g.place == label);
+        let labels = match &expect.range {
+            Some(range) => vec![range.get_ref().clone()],
+            // The only place of a task without ranges, or all of the paper's.
+            None if group("").is_some() => vec![String::new()],
+            None => super::places::paper_ranges(),
+        };
+        for label in labels {
+            let section = named.or_else(|| Some(group(&label)?.section)).unwrap_or(0);
+            for &(length, relation) in &relations {
+                let (metric, source, place) = (metric.to_string(), expect.source.clone(), label.clone());
                 all.push(Expectation { section, model, place, metric, length, relation, source });
             }
         }
@@ -77,38 +86,9 @@ pub(super) fn check(checker: &Checker<'_>, written: &Written, experiment: &Exper
     Ok(all)
 }
 
-/// The range of a statement; without one, all of the paper's, or the only place of a task without ranges.
-fn places(expect: &Expect, experiment: &Experiment, model: Option<usize>) -> Vec<String> {
-    if let Some(range) = &expect.range {
-        return vec![range.get_ref().clone()];
-    }
-    let plain = experiment.groups.iter().any(|group| Some(group.model) == model && group.place.is_empty());
-    if plain { vec![String::new()] } else { super::places::paper_ranges() }
-}
-
-fn section(
-    checker: &Checker<'_>,
-    expect: &Expect,
-    experiment: &Experiment,
-    model: Option<usize>,
-    place: &str,
-) -> Result<usize> {
-    let Some(name) = &expect.section else {
-        let group = experiment.groups.iter().find(|group| Some(group.model) == model && group.place == place);
-        return Ok(group.map_or(0, |group| group.section));
-    };
-    let names: Vec<&str> = experiment.sections.iter().map(|section| section.name.as_str()).collect();
-    let unknown = || nalm::Error::unknown("section", name.get_ref(), &names);
-    names.iter().position(|known| known == name.get_ref()).ok_or_else(unknown).at(|| checker.at(name))
-}
-
-fn relations(
-    checker: &Checker<'_>,
-    written: &Written,
-    expect: &Expect,
-    metric: &str,
-) -> Result<Vec<(Option<usize>, Relation)>> {
-    let model = |name| checker.model(written, name);
+/// What is said of a metric, by length where it goes by length.
+fn relations(checker: &Checker<'_>, expect: &Expect, metric: &str) -> Result<Vec<(Option<usize>, Relation)>> {
+    let model = |name| checker.model(name);
     let given = [
         expect.is.map(|value| match value {
             Value::Plain(value) => Relation::Is(value),
@@ -130,12 +110,9 @@ fn relations(
     };
     let is_rate =
         by_length || ["success", "validation_success", "at_one"].contains(&metric) || metric.starts_with("product_");
-    for (_, relation) in &all {
+    for (_, relation) in all.iter().filter(|_| is_rate) {
         if let Relation::Is(rate) | Relation::Below(rate) = relation {
-            ensure!(
-                !is_rate || (0.0..=1.0).contains(rate),
-                "a rate of {rate} was never published; give one between 0 and 1"
-            );
+            ensure!((0.0..=1.0).contains(rate), "a rate of {rate} was never published; give one between 0 and 1");
         }
     }
     Ok(all)

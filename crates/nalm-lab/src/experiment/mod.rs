@@ -8,7 +8,7 @@ mod places;
 mod set;
 mod written;
 
-pub use built_in::{load, load_all};
+pub use built_in::load;
 pub use check::check;
 pub use expectation::{Expectation, Relation};
 pub use overrides::Overrides;
@@ -27,7 +27,7 @@ pub struct Names {
 }
 
 /// An experiment, checked and complete.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Experiment {
     /// The name of its file.
     pub name: String,

@@ -17,6 +17,11 @@ pub struct Overrides {
     pub sweep: Vec<(String, Vec<Value>)>,
 }
 
+/// A value as it is typed.
+pub(super) fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), String::from)
+}
+
 impl Overrides {
     /// A preset and nothing else.
     pub fn preset(name: &str) -> Self {
@@ -26,7 +31,6 @@ impl Overrides {
     /// As they are typed, the preset excepted.
     pub fn typed(&self) -> String {
         let quoted = |text: String| if text.contains(['"', '\'', ' ', '[', '(']) { format!("'{text}'") } else { text };
-        let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), String::from);
         let seeds = self.seeds.map(|n| format!(" --seeds {n}"));
         let set = self.set.iter().map(|(key, value)| match key.as_str() {
             "steps" | "stream" => format!(" --{key} {}", plain(value)),

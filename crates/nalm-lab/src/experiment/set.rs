@@ -1,10 +1,11 @@
 //! Settings from the command line: for the models that have them.
 
-use super::Experiment;
 use super::check::Checker;
-use super::written::Written;
+use super::overrides::plain;
+use super::{Experiment, Group};
 use crate::error::{Context, Result, ensure};
 use crate::task::{Choices, Task, choose};
+use std::collections::BTreeSet;
 
 /// Puts settings from the command line into a model that has them.
 pub(super) fn apply(checker: &Checker<'_>, task: &dyn Task, choices: &mut Choices) {
@@ -23,31 +24,27 @@ fn has(checker: &Checker<'_>, task: &dyn Task, module: Option<&str>, key: &str) 
 }
 
 /// Says which models the settings are for; one that nobody has was mistyped.
-pub(super) fn notes(checker: &Checker<'_>, written: &Written, experiment: &Experiment) -> Result<Vec<String>> {
+pub(super) fn notes(checker: &Checker<'_>, experiment: &Experiment) -> Result<Vec<String>> {
     let mut notes = Vec::new();
-    let mut all: Vec<usize> = experiment.groups.iter().map(|group| group.model).collect();
-    all.sort_unstable();
-    all.dedup();
+    let all: BTreeSet<usize> = experiment.groups.iter().map(|group| group.model).collect();
     for (key, value) in &checker.overrides.set {
-        let has = |model: usize| {
-            let module = written.model[model].module.as_ref().map(|module| module.get_ref().as_str());
-            let mut own = experiment.groups.iter().filter(|group| group.model == model);
-            own.any(|group| {
-                let task = checker.catalogue.task(&experiment.sections[group.section].task);
-                task.is_ok_and(|task| has(checker, &**task, module, key))
-            })
+        let has = |group: &&Group| {
+            let module = checker.written.model[group.model].module.as_ref().map(|module| module.get_ref().as_str());
+            let task = checker.catalogue.task(&experiment.sections[group.section].task);
+            task.is_ok_and(|task| has(checker, &**task, module, key))
         };
-        let have: Vec<&str> = all.iter().filter(|&&m| has(m)).map(|&m| experiment.models[m].as_str()).collect();
+        let have: BTreeSet<usize> = experiment.groups.iter().filter(has).map(|group| group.model).collect();
+        let have: Vec<&str> = have.into_iter().map(|model| experiment.models[model].as_str()).collect();
         if have.is_empty() && !all.is_empty() {
-            let known = checker.catalogue.option_names().contains(&key.as_str());
+            let known = checker.catalogue.option_names().contains(key.as_str());
             ensure!(!known, "--set {key}: no model of {} has this option", experiment.name);
             let tasks = experiment.sections.iter().filter_map(|section| checker.catalogue.task(&section.task).ok());
             let tasks: Vec<&dyn Task> = tasks.map(|task| &**task).collect();
             return Err(choose::undeclared(checker.catalogue, &tasks, key)).at(|| "--set".into());
         }
         if have.len() < all.len() {
-            let plain = value.as_str().map_or_else(|| value.to_string(), String::from);
-            notes.push(format!("{key} = {plain} is set for {}; the other models do not have it", have.join(", ")));
+            let (value, have) = (plain(value), have.join(", "));
+            notes.push(format!("{key} = {value} is set for {have}; the other models do not have it"));
         }
     }
     Ok(notes)

@@ -13,39 +13,32 @@ pub(super) type Settings = BTreeMap<String, serde_json::Value>;
 /// Settings that take several values.
 pub(super) type Sweep = BTreeMap<String, Vec<serde_json::Value>>;
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct Written {
     pub(super) title: Option<String>,
-    #[serde(default)]
     pub(super) analysis: String,
-    /// Kinds of figures; the three facets if absent.
-    pub(super) figures: Option<Vec<Spanned<String>>>,
+    /// Kinds of figures; the three facets if there are none.
+    pub(super) figures: Vec<Spanned<String>>,
     /// Models that the others are compared with, seed by seed.
-    #[serde(default)]
     pub(super) baselines: Vec<Spanned<String>>,
     pub(super) task: Option<Spanned<String>>,
     /// May be absent where there is only one.
     pub(super) default_preset: Option<String>,
-    #[serde(default)]
     pub(super) preset: BTreeMap<String, Preset>,
-    #[serde(default)]
     pub(super) section: Vec<Section>,
-    #[serde(default)]
     pub(super) model: Vec<Model>,
     /// Training schedules of this experiment, by name.
-    #[serde(default)]
     pub(super) schedule: BTreeMap<String, schedule::Written>,
-    #[serde(default)]
     pub(super) expect: Vec<Expect>,
     /// Settings that take several values.
-    #[serde(default)]
     pub(super) sweep: Sweep,
     #[serde(flatten)]
     pub(super) settings: Settings,
 }
 
 /// How much is run. What a section leaves out is the experiment's.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Debug, Deserialize)]
 pub(super) struct Preset {
     pub(super) seeds: Option<Seeds>,
     /// What this is a reduction to, in words.
@@ -60,7 +53,7 @@ pub(super) struct Preset {
 }
 
 /// A training range, with its test range unless that is the published one.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(
     untagged,
     deny_unknown_fields,
@@ -72,27 +65,11 @@ pub(super) enum Range {
 }
 
 /// Seeds: so many, or these.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub(super) enum Seeds {
     Count(u64),
     List(Vec<u64>),
-}
-
-impl Preset {
-    /// This one, with `other`'s values where it has none.
-    pub(super) fn or(self, other: Self) -> Self {
-        let mut settings = other.settings;
-        settings.extend(self.settings);
-        Self {
-            seeds: self.seeds.or(other.seeds),
-            scale: self.scale.or(other.scale),
-            models: self.models.or(other.models),
-            ranges: self.ranges.or(other.ranges),
-            sweep: self.sweep.or(other.sweep),
-            settings,
-        }
-    }
 }
 
 /// A part of an experiment with a problem of its own. An experiment without sections is one section.
@@ -112,29 +89,19 @@ pub(super) struct Section {
 }
 
 /// A module, or a stack of layers, with its options.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub(super) struct Model {
     pub(super) module: Option<Spanned<String>>,
     pub(super) layers: Option<Spanned<Vec<Layer>>>,
     /// The name in tables and figures; the module's own if absent.
     pub(super) label: Option<String>,
     /// Options of the module, and settings of the task that differ from the others'.
-    #[serde(default)]
     pub(super) options: Settings,
     /// A schedule of the experiment or of nalm list schedules; Adam and the module's published recipe if absent.
     pub(super) schedule: Option<Spanned<String>>,
     /// Last step by preset, where it differs from the others'.
-    #[serde(default)]
     pub(super) steps: BTreeMap<String, u64>,
-}
-
-impl Model {
-    /// Where it stands in the file.
-    pub(super) fn span(&self) -> std::ops::Range<usize> {
-        let layers = || self.layers.as_ref().map(Spanned::span);
-        self.module.as_ref().map(Spanned::span).or_else(layers).unwrap_or_default()
-    }
 }
 
 /// A published statement: a metric, and exactly one of `is`, `below`, `above`, `equals` and `values`.

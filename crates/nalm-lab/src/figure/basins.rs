@@ -26,23 +26,16 @@ pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
     // Few and large panels, or many and small ones.
     let (columns, side) = if gridded.clone().count() > 4 { (4, 150.0) } else { (2, 250.0) };
     let grid = Grid::new(columns, 60.0, (side, side), 66.0);
-    let mut svg = Svg::new(
-        "Where training ends, by its starting weights; crosses are seeds that fail, the dashed square is where seeds start",
-        10.0 + columns as f64 * grid.step.0,
-    );
+    let caption = "Where training ends, by its starting weights; crosses are seeds that fail, the dashed square is where seeds start";
+    let mut svg = Svg::new(caption, 10.0 + columns as f64 * grid.step.0);
     let mut data = vec![record(&[&"panel", &"w1", &"w2", &"end", &"final_w1", &"final_w2"])];
-    let mut panels = 0;
-    for (group, starts) in gridded {
-        let rows = results.of(group);
-        if rows.is_empty() {
-            continue;
-        }
+    let panels = gridded.map(|(group, starts)| (group, side / starts as f64, results.of(group)));
+    let panels: Vec<_> = panels.filter(|(.., rows)| !rows.is_empty()).collect();
+    for (k, (group, cell, rows)) in panels.iter().enumerate() {
         let title = format!("{} on {}", experiment.models[group.model], group.place);
-        let (x, y) = grid.axes(panels, (0.0, 1.0), (0.0, 1.0));
-        panels += 1;
-        let cell = side / starts as f64;
+        let (x, y) = grid.axes(k, (0.0, 1.0), (0.0, 1.0));
         let mut paths = vec![String::new(); ENDS.len()];
-        for row in &rows {
+        for row in rows {
             let Some([a, b]) = row.spec.numbers("weights").and_then(|w| <[f64; 2]>::try_from(w).ok()) else { continue };
             paths[end(row)] += &rectangle(x.at(a) - cell / 2.0, y.at(b) - cell / 2.0, cell + 0.2, cell + 0.2);
             let last = |k: usize| number(row.weights().get(k).copied().flatten().map(f64::from));
@@ -63,12 +56,12 @@ pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
         }
         svg.panel(&title, &x, &y, "w1 at the start", "w2 at the start");
     }
-    let bottom = grid.height(panels);
+    let bottom = grid.height(panels.len());
     let mut at = 60.0;
     for (name, colour) in ENDS {
         svg.fill(&format!("M{at:.1} {:.1}h12v12h-12Z", bottom - 10.0), colour);
         svg.text(at + 18.0, bottom, Anchor::Start, name);
         at += 40.0 + text_width(name);
     }
-    (panels > 0).then(|| Figure::new("-basins", svg, bottom + 14.0, data))
+    (!panels.is_empty()).then(|| Figure::new("-basins", svg, bottom + 14.0, data))
 }

@@ -1,20 +1,28 @@
 //! Lines of equal height over a grid, by marching squares.
 
+use super::record;
 use std::fmt::Write;
 
-/// Heights on a grid: `at(i, j)` is column i, row j.
+/// Heights over a grid of evenly spaced numbers: `at(i, j)` is column i, row j.
 pub(super) struct Heights {
     columns: usize,
     rows: usize,
+    x: (f64, f64),
+    y: (f64, f64),
     heights: Vec<f64>,
 }
 
 impl Heights {
-    /// Evaluates `f` at columns x columns of evenly spaced numbers.
     pub(super) fn new(columns: usize, rows: usize, x: (f64, f64), y: (f64, f64), f: impl Fn(f64, f64) -> f64) -> Self {
-        let along = |(low, high): (f64, f64), k: usize, n: usize| low + (high - low) * k as f64 / (n - 1) as f64;
-        let place = |k: usize| f(along(x, k % columns, columns), along(y, k / columns, rows));
-        Self { columns, rows, heights: (0..columns * rows).map(place).collect() }
+        let mut grid = Self { columns, rows, x, y, heights: Vec::new() };
+        grid.heights = grid.every(1).map(|(i, j)| grid.place(i as f64, j as f64)).map(|(x, y)| f(x, y)).collect();
+        grid
+    }
+
+    /// The numbers at a column and a row, or between such.
+    pub(super) fn place(&self, i: f64, j: f64) -> (f64, f64) {
+        let along = |(low, high): (f64, f64), k: f64, n: usize| low + (high - low) * k / (n - 1) as f64;
+        (along(self.x, i, self.columns), along(self.y, j, self.rows))
     }
 
     pub(super) fn at(&self, i: usize, j: usize) -> f64 {
@@ -23,6 +31,14 @@ impl Heights {
 
     pub(super) fn range(&self) -> (f64, f64) {
         self.heights.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(*v), b.max(*v)))
+    }
+
+    /// Numbers and height of every so many grid points, as a figure's data.
+    pub(super) fn records(&self, title: &str, step: usize) -> impl Iterator<Item = Vec<String>> {
+        self.every(step).map(move |(i, j)| {
+            let (x, y) = self.place(i as f64, j as f64);
+            record(&[&title, &x, &y, &self.at(i, j)])
+        })
     }
 
     /// Every so many grid points of each side, row by row.
@@ -42,7 +58,7 @@ impl Heights {
         self.every(1).filter(lowest).collect()
     }
 
-    /// The path of one level; `place` maps grid coordinates to the drawing.
+    /// The path of one level; `place` maps numbers to the drawing.
     pub(super) fn contour(&self, level: f64, place: impl Fn(f64, f64) -> (f64, f64)) -> String {
         let mut d = String::new();
         for j in 0..self.rows - 1 {
@@ -55,7 +71,8 @@ impl Heights {
                     if (u < 0.0) != (v < 0.0) {
                         let t = u / (u - v);
                         let mix = |p: usize, q: usize| p as f64 + t * (q as f64 - p as f64);
-                        crossings.push(place(mix(a, c), mix(b, e)));
+                        let (x, y) = self.place(mix(a, c), mix(b, e));
+                        crossings.push(place(x, y));
                     }
                 }
                 for pair in crossings.chunks_exact(2) {

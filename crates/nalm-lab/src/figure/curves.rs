@@ -26,8 +26,8 @@ pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
     let points = || panels.iter().flat_map(|(_, rows)| rows).flat_map(|(_, curve)| &curve.errors);
     let last = points().map(|p| p.step).max().unwrap_or(1).max(1);
     let grid = Grid::new(2, 68.0, (250.0, 190.0), 74.0);
-    let mut svg =
-        Svg::new("Test errors over steps, one line a seed (blue: solved, orange: failed)", 24.0 + 2.0 * grid.step.0);
+    let caption = "Test errors over steps, one line a seed (blue: solved, orange: failed)";
+    let mut svg = Svg::new(caption, 24.0 + 2.0 * grid.step.0);
     let mut data = vec![record(&[&"panel", &"seed", &"step", &"validation_error", &"test_error", &"sparsity_error"])];
     for (k, (title, rows)) in panels.iter().enumerate() {
         let (x, y) = grid.axes(k, (0.0, last as f64), (0.0, 1.0));

@@ -2,27 +2,22 @@
 
 use super::slots::{LEFT, Slots, WIDTH, bar};
 use super::svg::{Anchor, Svg, colour, text_width};
-use super::{Figure, columns, estimates};
+use super::{Figure, columns, estimates, record};
 use crate::experiment::Section;
 use crate::summary::{Cell, Metric, Results, of_section};
 
 /// One figure for each section that has cells; success rates are bars or points.
 pub(super) fn draw(results: &Results<'_>, bars: bool) -> Vec<Figure> {
-    let experiment = results.experiment;
-    let mut figures = Vec::new();
-    for (k, section) in experiment.sections.iter().enumerate() {
-        let cells: Vec<&Cell> = results.cells.iter().filter(|cell| cell.section == k).collect();
-        if !cells.is_empty() {
-            figures.push(section_figure(results, section, &cells, bars));
-        }
-    }
-    figures
+    let of = |k: usize| results.cells.iter().filter(|cell| cell.section == k).collect::<Vec<_>>();
+    let sections = results.experiment.sections.iter().enumerate().map(|(k, section)| (section, of(k)));
+    let drawn = sections.filter(|(_, cells)| !cells.is_empty());
+    drawn.map(|(section, cells)| section_figure(results, section, &cells, bars)).collect()
 }
 
 fn data(metrics: &[Metric], cells: &[&Cell]) -> Vec<Vec<String>> {
     let names = || metrics.iter().filter(|metric| metric.csv).map(|metric| metric.name);
-    let row = |c: &&Cell| estimates(&[&c.label, &c.place, &c.n, &c.solved], names().map(|name| c.get(name)));
-    let head = columns(&[&"model", &"range", &"n", &"solved"], names());
+    let row = |c: &&Cell| estimates(record(&[&c.label, &c.place, &c.n, &c.solved]), names().map(|name| c.get(name)));
+    let head = columns(record(&[&"model", &"range", &"n", &"solved"]), names());
     [head].into_iter().chain(cells.iter().map(row)).collect()
 }
 
@@ -38,8 +33,7 @@ fn section_figure(results: &Results<'_>, section: &Section, cells: &[&Cell], bar
     let panels: Vec<_> = results.metrics.iter().filter_map(|metric| Some((metric.name, metric.panel?))).collect();
     for (k, &(metric, (title, logarithmic))) in panels.iter().enumerate() {
         let y = slots.axis(k, logarithmic, cells.iter().map(|cell| cell.get(metric)));
-        slots.svg.bold(LEFT, y.end - 10.0, title);
-        slots.ticks(&y);
+        slots.head(title, 10.0, &y);
         for range in 1..ranges.len() {
             let x = LEFT + range as f64 * slots.slot();
             slots.svg.stroke(&format!("M{x:.1} {}v{}", y.end, slots.high), "#eeeeee", 1.0);
@@ -64,7 +58,6 @@ fn section_figure(results: &Results<'_>, section: &Section, cells: &[&Cell], bar
     let below = slots.labels(panels.len(), ranges, down) + down;
     let axis = section.axis.as_deref().unwrap_or("Training range");
     slots.svg.text(454.0, below + 35.0, Anchor::Middle, axis);
-    let names: Vec<(usize, &str)> = models.iter().map(|&m| (m, experiment.models[m].as_str())).collect();
-    let end = slots.svg.legend(&names, LEFT, below + 60.0);
-    Figure::new(&suffix, slots.svg, end + 12.0, data(results.metrics, cells))
+    let names: Vec<_> = models.iter().map(|&m| (m, experiment.models[m].as_str())).collect();
+    Figure::with_legend(&suffix, slots.svg, &names, (LEFT, below + 60.0), data(results.metrics, cells))
 }

@@ -50,36 +50,28 @@ const CUT: f64 = 140.0;
 fn three_dimensional(svg: &mut Svg, data: &mut Vec<Vec<String>>) {
     let (columns, rows) = (41, 43);
     let grid = Heights::new(columns, rows, W1, W2, one_sample);
-    let weight = |i: f64, j: f64| {
-        (W1.0 + (W1.1 - W1.0) * i / (columns - 1) as f64, W2.0 + (W2.1 - W2.0) * j / (rows - 1) as f64)
-    };
     svg.bold(60.0, 22.0, "One sample: (3.6 - (1 - 3 w1)(1 - 2.8 w2))²");
     // The floor, with the twenty contours that lie on it.
-    let floor = |i: f64, j: f64| {
-        let (x, y) = project(weight(i, j), 0.0);
+    let floor = |weights: (f64, f64)| {
+        let (x, y) = project(weights, 0.0);
         (x, y + 70.0)
     };
-    let (last_i, last_j) = ((columns - 1) as f64, (rows - 1) as f64);
-    let edge = [(0.0, 0.0), (last_i, 0.0), (last_i, last_j), (0.0, last_j)].map(|(i, j)| floor(i, j));
+    let edge = [(W1.0, W2.0), (W1.1, W2.0), (W1.1, W2.1), (W1.0, W2.1)].map(floor);
     svg.fill(&format!("{}Z", polyline(&edge)), "#f4f4f4");
     let fine = Heights::new(161, 169, W1, W2, one_sample);
     for k in 1..=20 {
         // Closer together where the loss is small.
         let level = CUT * (f64::from(k) / 20.0).powi(2);
-        let d = fine.contour(level, |i, j| floor(i / 160.0 * last_i, j / 168.0 * last_j));
+        let d = fine.contour(level, |w1, w2| floor((w1, w2)));
         svg.stroke(&d, &shade(level / CUT), 0.8);
     }
     // Back to front.
-    let mut quads: Vec<(f64, usize, usize)> = Vec::new();
-    for j in 0..rows - 1 {
-        for i in 0..columns - 1 {
-            quads.push((depth(weight(i as f64 + 0.5, j as f64 + 0.5)), i, j));
-        }
-    }
-    quads.sort_by(|a, b| b.0.total_cmp(&a.0));
-    for (_, i, j) in quads {
+    let far = |&(i, j): &(usize, usize)| depth(grid.place(i as f64 + 0.5, j as f64 + 0.5));
+    let mut quads: Vec<_> = grid.every(1).filter(|(i, j)| *i < columns - 1 && *j < rows - 1).collect();
+    quads.sort_by(|a, b| far(b).total_cmp(&far(a)));
+    for (i, j) in quads {
         let corners = [(i, j), (i + 1, j), (i + 1, j + 1), (i, j + 1)];
-        let d = polyline(&corners.map(|(i, j)| project(weight(i as f64, j as f64), grid.at(i, j).min(CUT))));
+        let d = polyline(&corners.map(|(i, j)| project(grid.place(i as f64, j as f64), grid.at(i, j).min(CUT))));
         let height = 0.25 * corners.map(|(i, j)| grid.at(i, j)).iter().sum::<f64>();
         let colour = shade(height / CUT);
         svg.put(format!("<path d=\"{d}Z\" fill=\"{colour}\" stroke=\"white\" stroke-width=\"0.25\"/>"));
@@ -103,10 +95,7 @@ fn three_dimensional(svg: &mut Svg, data: &mut Vec<Vec<String>>) {
         let (x, y) = project((w1, w2), 0.0);
         svg.text(x, y + 88.0, anchor, text);
     }
-    for (i, j) in grid.every(2) {
-        let (w1, w2) = weight(i as f64, j as f64);
-        data.push(record(&[&"one sample", &w1, &w2, &grid.at(i, j)]));
-    }
+    data.extend(grid.records("one sample", 2));
 }
 
 fn box_panel(svg: &mut Svg, data: &mut Vec<Vec<String>>, title: &str, loss: Loss, x: &Axis, y: &Axis) {
@@ -114,20 +103,18 @@ fn box_panel(svg: &mut Svg, data: &mut Vec<Vec<String>>, title: &str, loss: Loss
     let (low, high) = grid.range();
     for k in 0..20 {
         let t = (f64::from(k) + 0.5) / 20.0;
-        let d = grid.contour(low + (high - low) * t * t, |i, j| (x.at(i / 100.0), y.at(j / 100.0)));
+        let d = grid.contour(low + (high - low) * t * t, |w1, w2| (x.at(w1), y.at(w2)));
         svg.stroke(&d, &shade(t * t), 1.0);
     }
     let minima = grid.minima();
     for &(i, j) in &minima {
-        let (w1, w2) = (i as f64 / 100.0, j as f64 / 100.0);
+        let (w1, w2) = grid.place(i as f64, j as f64);
         svg.cross(x.at(w1), y.at(w2), 5.0, "#000000");
         let text = format!("({w1:.2}, {w2:.2}): {:.2}", grid.at(i, j).abs());
         let (anchor, dx) = if w1 > 0.5 { (Anchor::End, -10.0) } else { (Anchor::Start, 10.0) };
         svg.text(x.at(w1) + dx, y.at(w2) + if w2 > 0.5 { 16.0 } else { -10.0 }, anchor, &text);
     }
-    for (i, j) in grid.every(5) {
-        data.push(record(&[&title, &(i as f64 / 100.0), &(j as f64 / 100.0), &grid.at(i, j)]));
-    }
+    data.extend(grid.records(title, 5));
     let count = if minima.len() == 1 { "1 minimum".into() } else { format!("{} minima", minima.len()) };
     svg.panel(&format!("{title}: {count}"), x, y, "w1", "w2");
 }

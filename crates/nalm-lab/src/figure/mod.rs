@@ -1,31 +1,22 @@
 //! Figures as SVG text, one kind per file, each with its data. Written by hand: a few kinds of mark and an axis need less code than
 //! a plotting crate needs configuration, and the bytes depend on nothing but the data.
 
-#[cfg(feature = "images")]
-mod accuracy;
 mod basins;
-#[cfg(feature = "images")]
-mod classes;
 mod contour;
 mod curves;
-#[cfg(feature = "images")]
-mod epochs;
 mod facets;
 mod grid;
+#[cfg(feature = "images")]
+mod images;
 mod landscape;
-#[cfg(feature = "images")]
-mod lengths;
+mod mosaic;
 mod noise_bound;
-#[cfg(feature = "images")]
-mod pictures;
 pub mod png;
 mod slots;
 mod spectrum;
 mod surfaces;
 pub mod svg;
 mod trajectories;
-#[cfg(feature = "images")]
-mod weights;
 
 use crate::stats::Estimate;
 use crate::summary::Results;
@@ -49,7 +40,7 @@ const fn kind(name: &'static str, meaning: &'static str, draw: fn(&Results<'_>) 
 
 /// The kinds of this project.
 pub fn list() -> Vec<Kind> {
-    vec![
+    let kinds = vec![
         kind("facets", "success, solved-at and sparsity error over the ranges", |r| facets::draw(r, false)),
         kind("bars", "the same with success as bars", |r| facets::draw(r, true)),
         kind("surfaces", "predictions over the plane", |r| one(surfaces::draw(r))),
@@ -59,19 +50,10 @@ pub fn list() -> Vec<Kind> {
         kind("curves", "errors over steps", |r| one(curves::draw(r))),
         kind("noise-bound", "the upper end of the batch noise", |_| vec![noise_bound::draw()]),
         kind("spectrum", "eigenvalues of the Gauss-Newton matrix", |_| one(spectrum::draw())),
-        #[cfg(feature = "images")]
-        kind("accuracy", "accuracy of product and digits, by model", |r| one(accuracy::draw(r))),
-        #[cfg(feature = "images")]
-        kind("weights", "the way of the head's weights", |r| one(weights::draw(r))),
-        #[cfg(feature = "images")]
-        kind("classes", "accuracy by digit, and what was taken for what", classes::draw),
-        #[cfg(feature = "images")]
-        kind("epochs", "accuracy of the digits over epochs", |r| one(epochs::draw(r))),
-        #[cfg(feature = "images")]
-        kind("lengths", "success, solved-at and sparsity over the length of sequences", |r| one(lengths::draw(r))),
-        #[cfg(feature = "images")]
-        kind("pictures", "samples, and what is looked at", |r| one(pictures::draw(r))),
-    ]
+    ];
+    #[cfg(feature = "images")]
+    let kinds = [&kinds[..], &images::list()].concat();
+    kinds
 }
 
 fn one(figure: Option<Figure>) -> Vec<Figure> {
@@ -95,6 +77,18 @@ impl Figure {
     /// A finished drawing, whose title is the caption.
     fn new(suffix: &str, svg: Svg, height: f64, data: Vec<Vec<String>>) -> Self {
         Self { suffix: suffix.into(), caption: svg.title.clone(), svg: svg.finish(height), data }
+    }
+
+    /// The same with a legend at the bottom, from a place on.
+    fn with_legend(
+        suffix: &str,
+        mut svg: Svg,
+        names: &[(usize, &str)],
+        at: (f64, f64),
+        data: Vec<Vec<String>>,
+    ) -> Self {
+        let end = svg.legend(names, at);
+        Self::new(suffix, svg, end + 12.0, data)
     }
 }
 
@@ -120,14 +114,16 @@ pub fn number(value: Option<f64>) -> String {
 }
 
 /// The names of a record's columns, with three columns for each estimate.
-fn columns<'a>(head: &[&dyn Display], estimates: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+pub fn columns<'a>(mut head: Vec<String>, estimates: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let parts = |name: &str| ["mean", "lower", "upper"].map(|part| format!("{name}_{part}"));
-    record(head).into_iter().chain(estimates.into_iter().flat_map(parts)).collect()
+    head.extend(estimates.into_iter().flat_map(parts));
+    head
 }
 
 /// A record that ends with estimates.
-fn estimates(head: &[&dyn Display], estimates: impl IntoIterator<Item = Estimate>) -> Vec<String> {
-    record(head).into_iter().chain(estimates.into_iter().flat_map(parts).map(number)).collect()
+pub fn estimates(mut head: Vec<String>, estimates: impl IntoIterator<Item = Estimate>) -> Vec<String> {
+    head.extend(estimates.into_iter().flat_map(parts).map(number));
+    head
 }
 
 /// Mean and ends of an estimate, as far as they are there.

@@ -7,10 +7,8 @@ use nalm::task::PAPER_RANGES;
 
 pub(super) fn draw() -> Figure {
     let caption = "The upper end of the batch noise, 1 + 1/s, over the standard deviation s of the input";
-    let (x, y) = (
-        Axis::logarithmic([0.011, 9.0].into_iter(), 70.0, 700.0),
-        Axis::logarithmic([1.0, 99.0].into_iter(), 330.0, 30.0),
-    );
+    let x = Axis::logarithmic([0.011, 9.0].into_iter(), 70.0, 700.0);
+    let y = Axis::logarithmic([1.0, 99.0].into_iter(), 330.0, 30.0);
     let mut svg = Svg::new(caption, 720.0);
     let at = |s: f64| (x.at(s), y.at(1.0 + 1.0 / s));
     let line: Vec<(f64, f64)> = (0..=120).map(|k| at(0.01 * 10f64.powf(k as f64 / 40.0))).collect();

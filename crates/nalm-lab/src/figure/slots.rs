@@ -58,8 +58,9 @@ impl Slots {
         }
     }
 
-    /// The lines behind a panel, with their numbers.
-    pub(super) fn ticks(&mut self, y: &Axis) {
+    /// The title so far above a panel, and the lines behind it with their numbers.
+    pub(super) fn head(&mut self, title: &str, above: f64, y: &Axis) {
+        self.svg.bold(LEFT, y.end - above, title);
         for (tick, text) in y.ticks() {
             self.svg.stroke(&format!("M{LEFT} {:.1}H{RIGHT}", y.at(tick)), "#dddddd", 1.0);
             self.svg.text(LEFT - 6.0, y.at(tick) + 4.0, Anchor::End, &text);

@@ -3,18 +3,14 @@
 use super::svg::{Axis, Svg};
 use super::{Figure, record};
 use crate::summary::spectrum::{Direction, spectrum};
-use nalm::Error;
 use nalm::task::PAPER_RANGES;
 
 /// What rounding leaves of a zero.
 const FLOOR: f64 = 1e-16;
 
 pub(super) fn draw() -> Option<Figure> {
-    let spectra: Vec<(&str, Vec<Direction>)> = PAPER_RANGES
-        .iter()
-        .map(|(train, test)| Ok((*train, spectrum(train, test)?)))
-        .collect::<Result<_, Error>>()
-        .ok()?;
+    let spectra = PAPER_RANGES.iter().map(|(train, test)| Some((*train, spectrum(train, test).ok()?)));
+    let spectra: Vec<(&str, Vec<Direction>)> = spectra.collect::<Option<_>>()?;
     let caption = "Eigenvalues of the Gauss-Newton matrix at the solution (left, over the largest), and each direction's share in \
                    moving weight from one sum to the other (right)";
     let mut svg = Svg::new(caption, 860.0);
@@ -23,7 +19,6 @@ pub(super) fn draw() -> Option<Figure> {
     let y = Axis::logarithmic([FLOOR, 1.0].into_iter(), 330.0, 30.0);
     let (x2, y2) = (Axis::linear(1.0, most, 520.0, 840.0), Axis::linear(0.0, 1.0, 330.0, 30.0));
     let mut data = vec![record(&[&"range", &"direction", &"eigenvalue", &"exchange"])];
-    let mut names = Vec::new();
     for (k, (range, all)) in spectra.iter().enumerate() {
         let colour = super::svg::colour(k);
         let place = |i: usize| (i + 1) as f64;
@@ -31,22 +26,16 @@ pub(super) fn draw() -> Option<Figure> {
             all.iter().enumerate().map(|(i, d)| (x.at(place(i)), y.at(d.value.max(FLOOR)))).collect();
         svg.polyline(&values, colour, 1.5);
         // Averaged over a few neighbours: single directions mix by chance.
-        let shares: Vec<(f64, f64)> = all
-            .windows(9)
-            .enumerate()
-            .map(|(i, few)| {
-                (x2.at(place(i + 4)), y2.at(few.iter().map(|d| d.exchange).sum::<f64>() / few.len() as f64))
-            })
-            .collect();
-        svg.polyline(&shares, colour, 1.5);
+        let mean = |few: &[Direction]| few.iter().map(|d| d.exchange).sum::<f64>() / few.len() as f64;
+        let shares = all.windows(9).enumerate().map(|(i, few)| (x2.at(place(i + 4)), y2.at(mean(few))));
+        svg.polyline(&shares.collect::<Vec<_>>(), colour, 1.5);
         for at in [0, all.len() / 4, all.len() / 2, 3 * all.len() / 4] {
             svg.mark(k, values[at].0, values[at].1, range);
         }
-        names.push((k, *range));
         data.extend(all.iter().enumerate().map(|(i, d)| record(&[range, &(i + 1), &d.value, &d.exchange])));
     }
     svg.frame(&x, &y, "direction, largest first", "eigenvalue over the largest");
     svg.frame(&x2, &y2, "direction, largest first", "share of exchange");
-    let end = svg.legend(&names, 68.0, 392.0);
-    Some(Figure { suffix: "-spectrum".into(), caption: caption.into(), svg: svg.finish(end + 12.0), data })
+    let names: Vec<_> = spectra.iter().enumerate().map(|(k, (range, _))| (k, *range)).collect();
+    Some(Figure::with_legend("-spectrum", svg, &names, (68.0, 392.0), data))
 }

@@ -1,6 +1,7 @@
 //! What trained networks predict over the plane, beside the exact product: twenty bins, the training square and the test square.
 
 use super::grid::Grid;
+use super::mosaic::mosaic;
 use super::svg::{Anchor, Axis, Svg, mix, rectangle, square};
 use super::{Figure, record};
 use crate::summary::Results;
@@ -28,10 +29,9 @@ pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
     let (low, high) = all.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));
     let bin = |v: f64| (((v - low) / (high - low) * BINS as f64) as usize).min(BINS - 1);
     let grid = Grid::new(2, 60.0, (PANEL, PANEL), 60.0);
-    let mut svg = Svg::new(
-        "Predictions over the plane after training on the blue square; T or F: solved inside and outside (red square)",
-        110.0 + 2.0 * grid.step.0,
-    );
+    let caption =
+        "Predictions over the plane after training on the blue square; T or F: solved inside and outside (red square)";
+    let mut svg = Svg::new(caption, 110.0 + 2.0 * grid.step.0);
     let mut data = vec![record(&[&"panel", &"x1", &"x2", &"prediction"])];
     for (k, (title, values)) in panels.iter().enumerate() {
         let (x, y) = grid.axes(k, (-6.05, 6.05), (-6.05, 6.05));
@@ -50,18 +50,13 @@ pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
 /// The bins of all points, neighbours of the same bin in one rectangle, and the two squares.
 fn plane(svg: &mut Svg, bins: &[usize], x: &Axis, y: &Axis) {
     let cell = PANEL / SIDE as f64;
-    let mut paths = vec![String::new(); BINS];
-    for (j, line) in bins.chunks(SIDE).enumerate() {
-        let mut i = 0;
-        for run in line.chunk_by(|a, b| a == b) {
-            let (left, top) = (x.start + i as f64 * cell, y.end + (SIDE - 1 - j) as f64 * cell);
-            // A little taller than a cell, so that no seams show.
-            paths[run[0]] += &rectangle(left, top, run.len() as f64 * cell, cell + 0.3);
-            i += run.len();
-        }
-    }
-    for (own, d) in paths.iter().enumerate().filter(|(_, d)| !d.is_empty()) {
-        svg.fill(d, &ramp((own as f64 + 0.5) / BINS as f64));
+    let paths = mosaic(bins, SIDE, |j, i, length| {
+        let (left, top) = (x.start + i as f64 * cell, y.end + (SIDE - 1 - j) as f64 * cell);
+        // A little taller than a cell, so that no seams show.
+        rectangle(left, top, length as f64 * cell, cell + 0.3)
+    });
+    for (bin, d) in paths {
+        svg.fill(&d, &ramp((bin as f64 + 0.5) / BINS as f64));
     }
     for (low, high, colour) in [(1.0, 2.0, "#0000ff"), (2.0, 6.0, "#ff0000")] {
         svg.stroke(&square(x, y, low, high), colour, 2.0);

@@ -141,9 +141,9 @@ impl Svg {
     }
 
     /// Names with their marks, in as many lines as they need; returns where the lines end.
-    pub fn legend(&mut self, entries: &[(usize, &str)], left: f64, top: f64) -> f64 {
+    pub fn legend(&mut self, names: &[(usize, &str)], (left, top): (f64, f64)) -> f64 {
         let (mut x, mut y) = (left, top);
-        for (k, name) in entries {
+        for (k, name) in names {
             let width = 16.0 + text_width(name) + 18.0;
             if x > left && x + width > self.width - 8.0 {
                 (x, y) = (left, y + 20.0);
@@ -229,10 +229,8 @@ impl Axis {
 
     /// Where a number is; outside ones are at the edge.
     pub fn at(&self, v: f64) -> f64 {
-        let (v, low, high) = match self.logarithmic {
-            true => (v.max(1e-300).log10(), self.low.log10(), self.high.log10()),
-            false => (v, self.low, self.high),
-        };
+        let scaled = |v: f64| if self.logarithmic { v.max(1e-300).log10() } else { v };
+        let [v, low, high] = [v, self.low, self.high].map(scaled);
         self.start + ((v - low) / (high - low)).clamp(0.0, 1.0) * (self.end - self.start)
     }
 
@@ -245,14 +243,12 @@ impl Axis {
         }
         let rough = (self.high - self.low) / 7.0;
         let power = 10f64.powf(rough.log10().floor());
-        let step = [1.0, 2.0, 5.0, 10.0].map(|f| f * power).into_iter().find(|s| *s >= 0.999 * rough);
-        let step = step.unwrap_or(rough);
-        let digits = (0..6).find(|d| ((step * 10f64.powi(*d)).round() - step * 10f64.powi(*d)).abs() < 1e-6);
+        let step = [1.0, 2.0, 5.0, 10.0].map(|f| f * power).into_iter().find(|s| *s >= 0.999 * rough).unwrap_or(rough);
+        let is_whole = |x: f64| (x.round() - x).abs() < 1e-6;
+        let digits = (0..6).find(|digits| is_whole(step * 10f64.powi(*digits))).unwrap_or(2) as usize;
         let first = (self.low / step - 1e-9).ceil() as i64;
         let last = (self.high / step + 1e-9).floor() as i64;
-        (first..=last)
-            .map(|k| (k as f64 * step, format!("{:.*}", digits.unwrap_or(2) as usize, k as f64 * step + 0.0)))
-            .collect()
+        (first..=last).map(|k| k as f64 * step).map(|v| (v, format!("{:.digits$}", v + 0.0))).collect()
     }
 }
 

@@ -15,10 +15,9 @@ pub(super) fn groups<'a>(results: &Results<'a>) -> Vec<(String, Vec<(&'a Row, Cu
 pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
     let groups = groups(results);
     let grid = Grid::new(2, 60.0, (250.0, 250.0), 66.0);
-    let mut svg = Svg::new(
-        "Weights on their way (blue: solved, orange: failed; dots: where they start), the same seeds in every panel",
-        10.0 + 2.0 * grid.step.0,
-    );
+    let caption =
+        "Weights on their way (blue: solved, orange: failed; dots: where they start), the same seeds in every panel";
+    let mut svg = Svg::new(caption, 10.0 + 2.0 * grid.step.0);
     let mut data = vec![record(&[&"panel", &"seed", &"solved", &"updates", &"w1", &"w2"])];
     for (k, (title, rows)) in groups.iter().enumerate() {
         let (x, y) = grid.axes(k, (0.0, 1.0), (0.0, 1.0));

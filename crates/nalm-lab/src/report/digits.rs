@@ -34,6 +34,7 @@ pub(super) fn products(results: &Results<'_>) -> Vec<Block> {
         let more = if runs > 3 && !weights.is_empty() { ", …" } else { "" };
         let without = weights.iter().all(String::is_empty);
         let at_one = model.rows.iter().filter(|row| row.flag("at_one") == Some(true)).count();
+        let error = student::interval(&model.values("test_error"), f64::NEG_INFINITY, f64::INFINITY);
         let of_weights = |text: String| if without { "–".into() } else { text };
         vec![
             ("head", model.label.into()),
@@ -42,7 +43,7 @@ pub(super) fn products(results: &Results<'_>) -> Vec<Block> {
             ("both, up to a swap %", share(model, "digits_up_to_a_swap")),
             ("train product, rounded %", share(model, "train_product_rounded")),
             ("strict with rounded weights %", share(model, "strict_snapped")),
-            ("test error", show(student::interval(&model.values("test_error")), |v| format!("{v:.3}"))),
+            ("test error", show(error, |v| format!("{v:.3}"))),
             ("weights (1, 1)", of_weights(format!("{at_one} of {runs}"))),
             ("updates of the last epoch away from (1, 1) %", of_weights(share(model, "off_one"))),
             ("weights at the end", format!("{}{more}", weights.join(", "))),
@@ -78,39 +79,31 @@ pub(super) fn sequences(results: &Results<'_>) -> Vec<Block> {
 }
 
 fn success_table(models: &[Model<'_>], thresholds: &Thresholds) -> Vec<Block> {
-    let shown = [1, 2, 3, 5, 8, 10, 12, 15, 20];
-    let mut head = vec!["model".to_string()];
-    head.extend(shown.iter().map(|length| length.to_string()));
-    let limits = shown.iter().map(|length| format!("{:.1e}", thresholds.values[length - 1]));
-    let mut rows: Vec<Vec<String>> = vec![std::iter::once("threshold".to_string()).chain(limits).collect()];
+    let lengths = [1, 2, 3, 5, 8, 10, 12, 15, 20].map(|length: usize| (length, length.to_string()));
+    let line = |name: &str, cells: Vec<String>| {
+        let shown = lengths.iter().map(|(length, head)| (head.as_str(), cells[length - 1].clone()));
+        [("model", name.to_string())].into_iter().chain(shown).collect()
+    };
+    let mut rows = vec![line("threshold", thresholds.values.iter().map(|limit| format!("{limit:.1e}")).collect())];
     for model in models.iter().filter(|model| !model.is_reference()) {
         let judged = by_length(model, thresholds);
-        let cells = shown.iter().map(|length| {
-            let cell = &judged[length - 1];
-            format!("{} of {}", cell.solved, cell.n)
-        });
-        rows.push(std::iter::once(model.label.to_string()).chain(cells).collect());
+        rows.push(line(model.label, judged.iter().map(|cell| format!("{} of {}", cell.solved, cell.n)).collect()));
     }
-    vec![
-        Block::Heading("Success by length".into()),
-        Block::Text(threshold_text(thresholds)),
-        Block::Table { head, rows },
-    ]
+    let mut blocks = table("Success by length", rows);
+    blocks.insert(1, Block::Text(threshold_text(thresholds)));
+    blocks
 }
 
 fn threshold_text(thresholds: &Thresholds) -> String {
     let list = |seeds: &[u64]| seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
-    let n = thresholds.used.len();
-    let mut text = format!(
-        "Thresholds from {n} reference runs (seeds {}), {} degrees of freedom: mean + t s / sqrt(n), t the 99 % point of Student's distribution.",
-        list(&thresholds.used),
+    let (n, used, dropped) = (thresholds.used.len(), list(&thresholds.used), list(&thresholds.dropped));
+    let text = format!(
+        "Thresholds from {n} reference runs (seeds {used}), {} degrees of freedom: mean + t s / sqrt(n), t the 99 % point of Student's distribution.",
         n - 1
     );
-    if !thresholds.dropped.is_empty() {
-        text += &format!(
-            " Left out, because their best validation error is more than ten times the median or no number: {}.",
-            list(&thresholds.dropped)
-        );
+    if dropped.is_empty() {
+        return text;
     }
-    text
+    let why = "because their best validation error is more than ten times the median or no number";
+    format!("{text} Left out, {why}: {dropped}.")
 }

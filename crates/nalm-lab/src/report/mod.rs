@@ -65,7 +65,7 @@ pub fn write(
         match section.measures {
             Measures::Runs => blocks.extend(tables::results(results, k)),
             #[cfg(feature = "images")]
-            Measures::Products => blocks.extend(digits::products(results)),
+            Measures::Products { .. } => blocks.extend(digits::products(results)),
             #[cfg(feature = "images")]
             Measures::Sequences => blocks.extend(digits::sequences(results)),
             #[cfg(not(feature = "images"))]
@@ -109,7 +109,7 @@ pub fn write_index(found: Vec<Found>, files: &dyn Files, folder: &Path) -> Resul
 }
 
 /// Records as CSV.
-fn csv(data: &[Vec<String>]) -> String {
+pub fn csv(data: &[Vec<String>]) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     for record in data {
         writer.write_record(record).expect("a vector takes everything");

@@ -2,6 +2,7 @@
 
 use crate::store::{Contents, Session, date};
 use crate::summary::Results;
+use std::collections::BTreeSet;
 
 /// One paragraph about it.
 pub(super) fn text(results: &Results<'_>, contents: &Contents) -> String {
@@ -10,18 +11,14 @@ pub(super) fn text(results: &Results<'_>, contents: &Contents) -> String {
         all => format!("{} of {all} runs.", results.found()),
     };
     let found = results.rows.iter().flatten();
-    let mut sessions: Vec<usize> = found.filter_map(|row| contents.session_of.get(&row.id).copied()).collect();
-    sessions.sort_unstable();
-    sessions.dedup();
-    let list = |of: fn(&Session) -> String| {
-        let mut found: Vec<String> = sessions.iter().map(|&k| of(&contents.sessions[k])).collect();
-        found.sort();
-        found.dedup();
-        found.join("; ")
-    };
+    let sessions: BTreeSet<usize> = found.filter_map(|row| contents.session_of.get(&row.id).copied()).collect();
     if sessions.is_empty() {
         return text;
     }
+    let list = |of: fn(&Session) -> String| {
+        let found: BTreeSet<String> = sessions.iter().map(|&k| of(&contents.sessions[k])).collect();
+        Vec::from_iter(found).join("; ")
+    };
     text += &format!(
         " Made {} by {} on {}.",
         list(|s| date::day(s.started)),

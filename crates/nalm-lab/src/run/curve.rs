@@ -46,15 +46,14 @@ fn after(step: u64) -> u64 {
 }
 
 impl Recorder {
-    /// Follows a run that is trained in phases: to its end, however soon after the last point that is.
-    pub fn to_the_end() -> Self {
-        Self { whole: true, ..Self::default() }
+    /// Follows a run; one that is trained in phases to its end, however soon after the last point that is.
+    pub fn new(whole: bool) -> Self {
+        Self { whole, ..Self::default() }
     }
 
     /// The curve, with the weights of the last layer only.
     pub fn finish(mut self, network: &Network<f32>) -> Curve {
-        let layers = network.layers().len();
-        let own = network.layers()[layers - 1].param_len();
+        let own = network.layers().last().map_or(0, |layer| layer.param_len());
         self.curve.errors.extend(self.last.take());
         if own > MOST_WEIGHTS {
             self.curve.weights.clear();

@@ -37,9 +37,8 @@ fn product(last: &Value) -> Map<String, Value> {
 
 fn sequence(all: &[Value]) -> Map<String, Value> {
     let error = |row: &&Value| row["valid"]["error"].as_f64().unwrap_or(f64::INFINITY);
-    let (Some(best), Some(last)) = (all.iter().min_by(|a, b| error(a).total_cmp(&error(b))), all.last()) else {
-        return Map::new();
-    };
+    let last = &all[all.len() - 1];
+    let best = all.iter().min_by(|a, b| error(a).total_cmp(&error(b))).unwrap_or(last);
     let values = [
         ("best_step", &best["step"]),
         ("validation_error", &best["valid"]["error"]),

@@ -50,22 +50,14 @@ fn numbers(mut row: Map<String, Value>) -> Value {
     for name in BY_THRESHOLD {
         let Some(Value::Object(mut pair)) = row.remove(name) else { continue };
         let [flat, simulated] = ["flat", "simulated"].map(|rule| pair.remove(rule).unwrap_or(Value::Null));
-        by_threshold(&mut metrics, name, flat, simulated);
+        // Whether there is a flat rule shows in `solved`, which comes first; solved_at may be absent under either.
+        let two = if name == "solved" { !flat.is_null() } else { metrics.contains_key("solved_simulated") };
+        // The first rule has the plain name; the simulated one has a name of its own where it is the second.
+        let (first, second) = if two { (flat, Some(simulated)) } else { (simulated, None) };
+        metrics.insert(name.into(), first);
+        metrics.extend(second.map(|value| (format!("{name}_simulated"), value)));
     }
-    finish(row, spec, metrics, series, artefacts)
-}
-
-/// The first rule has the plain name; the simulated one has a name of its own where it is the second.
-pub(super) fn by_threshold(metrics: &mut Map<String, Value>, name: &str, flat: Value, simulated: Value) {
-    // Whether there is a flat rule shows in `solved`, which comes first; solved_at may be absent under either.
-    let two = if name == "solved" { !flat.is_null() } else { metrics.contains_key("solved_simulated") };
-    match two {
-        true => {
-            metrics.insert(name.into(), flat);
-            metrics.insert(format!("{name}_simulated"), simulated);
-        }
-        false => _ = metrics.insert(name.into(), simulated),
-    }
+    finish(row, [("spec", spec), ("metrics", metrics), ("series", series), ("artefacts", artefacts)])
 }
 
 fn image(mut row: Map<String, Value>) -> Value {
@@ -73,28 +65,17 @@ fn image(mut row: Map<String, Value>) -> Value {
     let series = take(&mut row, &["history"]);
     let metrics = series.get("history").map(history::metrics).unwrap_or_default();
     let mut artefacts = take(&mut row, &["pictures", "weights_file"]);
-    if let Some(set) = row.remove("set") {
-        artefacts.insert("instructions".into(), set);
-    }
-    finish(row, spec, metrics, series, artefacts)
+    artefacts.extend(row.remove("set").map(|set| ("instructions".into(), set)));
+    finish(row, [("spec", spec), ("metrics", metrics), ("series", series), ("artefacts", artefacts)])
 }
 
 /// What is left of the row stays where it is.
-fn finish(
-    mut row: Map<String, Value>,
-    spec: Map<String, Value>,
-    metrics: Map<String, Value>,
-    series: Map<String, Value>,
-    artefacts: Map<String, Value>,
-) -> Value {
-    // A run that failed measured nothing.
+fn finish(mut row: Map<String, Value>, parts: [(&str, Map<String, Value>); 4]) -> Value {
     let failed = row.get("status") == Some(&json!("failed"));
-    row.insert("spec".into(), spec.into());
-    row.insert("metrics".into(), if failed { Map::new() } else { metrics }.into());
-    for (key, part) in [("series", series), ("artefacts", artefacts)] {
-        if !part.is_empty() && !failed {
-            row.insert(key.into(), part.into());
-        }
+    for (key, part) in parts {
+        // A run that failed measured nothing.
+        let part = if failed && key != "spec" { Map::new() } else { part };
+        row.insert(key.into(), part.into());
     }
     row.into()
 }

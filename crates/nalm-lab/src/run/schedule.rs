@@ -1,5 +1,6 @@
 //! Training schedules as experiment files write them, and as rows keep them.
 
+use super::Spec;
 use super::spec::{hex, json, setting};
 use crate::error::{Context, Error, Result};
 use nalm::Options;
@@ -48,6 +49,11 @@ impl Written {
         TrainingSchedule::named(name).map(|schedule| Self::of(&schedule))
     }
 
+    /// The schedule of a run that has one.
+    pub fn of_run(spec: &Spec) -> Result<Option<Self>> {
+        Ok(spec.get("schedule").map(|value| serde_json::from_value(value.clone())).transpose()?)
+    }
+
     /// A schedule with every number in its place, so that equal ones read alike.
     pub fn of(schedule: &TrainingSchedule) -> Self {
         let phase = schedule.phases.iter().map(|phase| {
@@ -81,11 +87,6 @@ impl Written {
 }
 
 impl WrittenPhase {
-    /// A setting that is a whole number.
-    pub fn whole(&self, name: &str) -> Option<u64> {
-        self.settings.get(name).and_then(Value::as_u64)
-    }
-
     fn read(&self) -> Result<Phase> {
         let mut options = Options::new();
         for (name, value) in &self.settings {

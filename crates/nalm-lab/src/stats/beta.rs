@@ -5,8 +5,8 @@
 //! ones; [`published`] does the same and [`corrected`] does not.
 
 use super::root::{bisect, expand};
-use super::special::{digamma, ln_gamma};
-use super::{CHI2, Estimate, moments, normal_fallback};
+use super::special::digamma;
+use super::{CHI2, Estimate, moments, student};
 
 /// Errors are kept this far from 0 and from 0.5.
 const MARGIN: f64 = 1e-16;
@@ -18,7 +18,7 @@ const OPTIMISER_GAVE_UP: f64 = 1e-5;
 pub fn published(errors: &[f64]) -> Estimate {
     let x = clip(errors);
     if is_flat(&x) || moments(&x).0 < OPTIMISER_GAVE_UP {
-        return normal_fallback(&x, 0.0, 0.5);
+        return student::interval(&x, 0.0, 0.5);
     }
     interval(&x)
 }
@@ -27,7 +27,7 @@ pub fn published(errors: &[f64]) -> Estimate {
 pub fn corrected(errors: &[f64]) -> Estimate {
     let x = clip(errors);
     if is_flat(&x) {
-        return normal_fallback(&x, 0.0, 0.5);
+        return student::interval(&x, 0.0, 0.5);
     }
     interval(&x.iter().map(|v| 2.0 * v).collect::<Vec<_>>())
 }
@@ -74,7 +74,7 @@ fn precision(m: f64, a: f64, b: f64) -> f64 {
 fn profile(m: f64, a: f64, b: f64) -> f64 {
     let v = precision(m, a, b);
     let (alpha, beta) = (m * v, (1.0 - m) * v);
-    ln_gamma(v) - ln_gamma(alpha) - ln_gamma(beta) + (alpha - 1.0) * a + (beta - 1.0) * b
+    libm::lgamma(v) - libm::lgamma(alpha) - libm::lgamma(beta) + (alpha - 1.0) * a + (beta - 1.0) * b
 }
 
 #[cfg(test)]

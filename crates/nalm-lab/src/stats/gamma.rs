@@ -5,13 +5,13 @@
 //! ln a - psi(a) = ln mu - 1 - L + M / mu.
 
 use super::root::{bisect, expand};
-use super::special::{ln_gamma, ln_minus_digamma};
-use super::{CHI2, Estimate, moments, normal_fallback};
+use super::special::ln_minus_digamma;
+use super::{CHI2, Estimate, moments, student};
 
 /// The mean of positive values with its 95 % interval; Student's t where the values hardly differ.
 pub fn interval(x: &[f64]) -> Estimate {
     if x.len() < 2 || moments(x).1 <= 1e-5 || x.iter().any(|v| *v <= 0.0) {
-        return normal_fallback(x, 0.0, f64::INFINITY);
+        return student::interval(x, 0.0, f64::INFINITY);
     }
     let n = x.len() as f64;
     let mean = x.iter().sum::<f64>() / n;
@@ -28,7 +28,7 @@ pub fn interval(x: &[f64]) -> Estimate {
 fn profile(mu: f64, log: f64) -> f64 {
     let target = libm::log(mu) - 1.0 - log + 1.0 / mu;
     let a = libm::exp(bisect(-60.0, 60.0, |ln_a| target - ln_minus_digamma(libm::exp(ln_a))));
-    a * libm::log(a / mu) - ln_gamma(a) + (a - 1.0) * log - a / mu
+    a * libm::log(a / mu) - libm::lgamma(a) + (a - 1.0) * log - a / mu
 }
 
 #[cfg(test)]

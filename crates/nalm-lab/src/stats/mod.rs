@@ -49,15 +49,3 @@ pub fn standard_error(x: &[f64]) -> Option<f64> {
     let (n, mean) = (x.len() as f64, x.iter().sum::<f64>() / x.len() as f64);
     (x.len() > 1).then(|| (x.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0) / n).sqrt())
 }
-
-/// The mean with Student's t interval, cut to where the quantity lives. One value has no interval, none has no mean.
-fn normal_fallback(x: &[f64], low: f64, high: f64) -> Estimate {
-    match x {
-        [] => Estimate::NONE,
-        [one] => Estimate { mean: Some(*one), ..Estimate::NONE },
-        _ => {
-            let (mean, half) = student::mean_and_half_width(x);
-            Estimate::new(mean, (mean - half).clamp(low, high), (mean + half).clamp(low, high))
-        }
-    }
-}

@@ -19,11 +19,6 @@ pub fn digamma(a: f64) -> f64 {
     libm::log(a) - ln_minus_digamma(a)
 }
 
-/// The logarithm of the gamma function.
-pub fn ln_gamma(a: f64) -> f64 {
-    libm::lgamma(a)
-}
-
 /// The regularised incomplete beta function I_x(a, b), by Lentz's continued fraction.
 pub fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
     if x <= 0.0 || x >= 1.0 {
@@ -32,7 +27,7 @@ pub fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
     if x > (a + 1.0) / (a + b + 2.0) {
         return 1.0 - incomplete_beta(b, a, 1.0 - x);
     }
-    let front = a * libm::log(x) + b * libm::log1p(-x) - (ln_gamma(a) + ln_gamma(b) - ln_gamma(a + b));
+    let front = a * libm::log(x) + b * libm::log1p(-x) - (libm::lgamma(a) + libm::lgamma(b) - libm::lgamma(a + b));
     const TINY: f64 = 1e-300;
     let guard = |v: f64| if v.abs() < TINY { TINY } else { v };
     let mut c = 1.0;

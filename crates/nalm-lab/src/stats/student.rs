@@ -2,7 +2,7 @@
 
 use super::root::{bisect, expand};
 use super::special::incomplete_beta;
-use super::{Estimate, moments, normal_fallback};
+use super::{Estimate, moments};
 
 /// The 97.5 % point of Student's t distribution with `df` degrees of freedom.
 pub fn t_975(df: f64) -> f64 {
@@ -16,26 +16,22 @@ pub fn exceeded_by(tail: f64, df: f64) -> f64 {
     bisect(0.0, high, above)
 }
 
-/// The mean and its interval; one value has no interval, none has no mean.
-pub fn interval(x: &[f64]) -> Estimate {
-    normal_fallback(x, f64::NEG_INFINITY, f64::INFINITY)
-}
-
-/// The same for errors, which are not negative.
-pub fn positive(x: &[f64]) -> Estimate {
-    normal_fallback(x, 0.0, f64::INFINITY)
+/// The mean and its interval, cut to where the quantity lives. One value has no interval, none has no mean.
+pub fn interval(x: &[f64], low: f64, high: f64) -> Estimate {
+    match x {
+        [] => Estimate::NONE,
+        [one] => Estimate { mean: Some(*one), ..Estimate::NONE },
+        _ => {
+            let (n, (mean, deviation)) = (x.len() as f64, moments(x));
+            let half = t_975(n - 1.0) * deviation / n.sqrt();
+            Estimate::new(mean, (mean - half).clamp(low, high), (mean + half).clamp(low, high))
+        }
+    }
 }
 
 /// The same for shares, which lie between 0 and 1.
 pub fn share(x: &[f64]) -> Estimate {
-    normal_fallback(x, 0.0, 1.0)
-}
-
-/// The mean of at least two values and half of its 95 % interval.
-pub fn mean_and_half_width(x: &[f64]) -> (f64, f64) {
-    let n = x.len() as f64;
-    let (mean, deviation) = moments(x);
-    (mean, t_975(n - 1.0) * deviation / n.sqrt())
+    interval(x, 0.0, 1.0)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use super::Results;
 use crate::run::Row;
 use crate::stats::{Estimate, student};
+use crate::task::Measures;
 use nalm_vision::{History, product, sequential};
 
 /// The runs of one model.
@@ -22,15 +23,19 @@ pub type Way<'a> = (u64, Vec<(u64, &'a [f32])>);
 /// The models of an experiment that have rows.
 pub fn models<'a>(results: &Results<'a>) -> Vec<Model<'a>> {
     let experiment = results.experiment;
-    let of = |group: &'a crate::experiment::Group| {
-        Model::new(&experiment.models[group.model], group.model, results.of(group))
-    };
-    experiment.groups.iter().map(of).filter(|model| !model.rows.is_empty()).collect()
+    let groups = experiment.groups.iter();
+    let models = groups.map(|group| Model::new(&experiment.models[group.model], group.model, results.of(group)));
+    models.filter(|model| !model.rows.is_empty()).collect()
 }
 
-/// The rules by which digits are judged. Strict equality was published for isolated digits; alone it misleads.
+/// Whether digits are judged by strict equality, too.
+pub fn is_strict(results: &Results<'_>) -> bool {
+    results.experiment.sections.first().is_some_and(|section| section.measures == Measures::Products { strict: true })
+}
+
+/// The rules by which digits are judged. Strict equality alone misleads.
 pub fn rules(results: &Results<'_>) -> &'static [&'static str] {
-    if results.experiment.sections[0].task == "mnist-isolated" { &["strict", "rounded"] } else { &["rounded"] }
+    if is_strict(results) { &["strict", "rounded"] } else { &["rounded"] }
 }
 
 impl<'a> Model<'a> {
@@ -46,20 +51,14 @@ impl<'a> Model<'a> {
 
     /// The measurements of each run of a static task, with its seed.
     pub fn products(&self) -> Vec<(u64, &[product::Measurement])> {
-        let all = self.histories.iter().filter_map(|(seed, history)| match history {
-            History::Product(all) if !all.is_empty() => Some((*seed, all.as_slice())),
-            _ => None,
-        });
-        all.collect()
+        let all = self.histories.iter().map(|(seed, history)| (*seed, history.products()));
+        all.filter(|(_, measured)| !measured.is_empty()).collect()
     }
 
     /// The measurements of each run of the sequential task, with its seed.
     pub fn sequences(&self) -> Vec<(u64, &[sequential::Measurement])> {
-        let all = self.histories.iter().filter_map(|(seed, history)| match history {
-            History::Sequence(all) if !all.is_empty() => Some((*seed, all.as_slice())),
-            _ => None,
-        });
-        all.collect()
+        let all = self.histories.iter().map(|(seed, history)| (*seed, history.sequences()));
+        all.filter(|(_, measured)| !measured.is_empty()).collect()
     }
 
     /// The values of a metric.

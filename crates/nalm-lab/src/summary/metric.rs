@@ -56,49 +56,20 @@ pub struct Metric {
 
 impl Metric {
     /// A metric that is neither in CSV files nor in tables nor in figures.
-    pub const fn new(
-        name: &'static str,
-        label: &'static str,
-        estimator: Estimator,
-        of: fn(&Row) -> Option<f64>,
-    ) -> Self {
+    pub fn new(name: &'static str, label: &'static str, estimator: Estimator, of: fn(&Row) -> Option<f64>) -> Self {
         let over = Over::All;
         Self { name, label, of, estimator, over, show: plain, words: ("", ""), csv: false, table: false, panel: None }
     }
 
-    /// The same over solved runs only.
-    pub const fn over_solved(mut self) -> Self {
-        self.over = Over::Solved;
-        self
-    }
-
-    /// The same, shown like this.
-    pub const fn shown(mut self, show: fn(f64) -> String) -> Self {
-        self.show = show;
-        self
-    }
-
-    /// The same with words around published values.
-    pub const fn words(mut self, before: &'static str, after: &'static str) -> Self {
-        self.words = (before, after);
-        self
-    }
-
     /// The same with columns in CSV files.
-    pub const fn in_csv(mut self) -> Self {
+    pub fn in_csv(mut self) -> Self {
         self.csv = true;
         self
     }
 
     /// The same with a column in tables.
-    pub const fn in_tables(mut self) -> Self {
+    pub fn in_tables(mut self) -> Self {
         self.table = true;
-        self
-    }
-
-    /// The same with a panel in the facets.
-    pub const fn in_facets(mut self, title: &'static str, logarithmic: bool) -> Self {
-        self.panel = Some((title, logarithmic));
         self
     }
 
@@ -113,8 +84,8 @@ impl Metric {
             Estimator::Rate => wilson::interval(values.iter().filter(|v| **v > 0.0).count(), rows.len()),
             Estimator::Gamma => gamma::interval(&values),
             Estimator::Beta => beta::corrected(&values),
-            Estimator::Mean => student::interval(&values),
-            Estimator::Error => student::positive(&values),
+            Estimator::Mean => student::interval(&values, f64::NEG_INFINITY, f64::INFINITY),
+            Estimator::Error => student::interval(&values, 0.0, f64::INFINITY),
             Estimator::Share => student::share(&values),
         }
     }
@@ -123,16 +94,6 @@ impl Metric {
 /// Two digits after the point.
 pub fn plain(v: f64) -> String {
     format!("{v:.2}")
-}
-
-/// No digits after the point.
-pub fn whole(v: f64) -> String {
-    format!("{v:.0}")
-}
-
-/// Two digits and a power of ten.
-pub fn small(v: f64) -> String {
-    format!("{v:.1e}")
 }
 
 /// Per cent, with the sign.
@@ -153,56 +114,56 @@ pub const OTHERS: [&str; 2] = ["noise_bound", "success_at_length"];
 /// The metrics of this project, in the order of their columns.
 pub fn list() -> Vec<Metric> {
     use Estimator::{Beta, Error, Gamma, Mean, Rate, Share};
+    let (whole, small) = (|v: f64| format!("{v:.0}"), |v: f64| format!("{v:.1e}"));
+    let success = |row: &Row| flag(Some(row.is_solved()));
+    let inside = |row: &Row| flag(Some(row.number("validation_error").is_some_and(|error| error < FLAT)));
+    let listed = |name, label, estimator, of| Metric::new(name, label, estimator, of).in_csv().in_tables();
     vec![
-        Metric::new("success", "success", Rate, |row| Some(f64::from(u8::from(row.is_solved()))))
-            .in_csv()
-            .in_tables()
-            .in_facets("Success rate", false),
-        Metric::new("solved_at", "solved at", Gamma, Row::solved_at)
-            .over_solved()
-            .shown(whole)
-            .in_csv()
-            .in_tables()
-            .in_facets("Solved at step", true),
-        Metric::new("sparsity_error", "sparsity error", Beta, |row| row.number("sparsity_error"))
-            .over_solved()
-            .shown(small)
-            .in_csv()
-            .in_tables()
-            .in_facets("Sparsity error (1e-16 stands for 0)", true),
-        Metric::new("validation_error", "error inside", Error, |row| row.number("validation_error"))
-            .shown(small)
-            .words("error inside ", "")
-            .in_csv()
-            .in_tables(),
-        Metric::new("test_error", "error outside", Error, |row| row.number("test_error"))
-            .shown(small)
-            .words("error outside ", "")
-            .in_csv()
-            .in_tables(),
-        Metric::new("best_step", "best step", Mean, |row| row.number("best_step"))
-            .over_solved()
-            .shown(whole)
-            .words("best step ", "")
-            .in_csv(),
-        Metric::new("simulated_success", "success, simulated threshold", Rate, |row| {
-            flag(row.flag("solved_simulated"))
-        })
-        .in_csv()
-        .in_tables(),
-        Metric::new("validation_success", "success inside", Rate, |row| {
-            let below = |error: f64| f64::from(u8::from(error < FLAT));
-            row.number("validation_error").map(below).or(Some(0.0))
-        })
-        .words("", " inside"),
-        Metric::new("product_strict", "strict", Share, |row| row.number("product_strict"))
-            .shown(percent)
-            .words("strict ", ""),
-        Metric::new("product_rounded", "rounded", Share, |row| row.number("product_rounded"))
-            .shown(percent)
-            .words("rounded ", ""),
-        Metric::new("at_one", "weights (1, 1)", Rate, |row| flag(row.flag("at_one")))
-            .shown(percent)
-            .words("weights (1, 1) in ", ""),
+        Metric { panel: Some(("Success rate", false)), ..listed("success", "success", Rate, success) },
+        Metric {
+            over: Over::Solved,
+            show: whole,
+            panel: Some(("Solved at step", true)),
+            ..listed("solved_at", "solved at", Gamma, Row::solved_at)
+        },
+        Metric {
+            over: Over::Solved,
+            show: small,
+            panel: Some(("Sparsity error (1e-16 stands for 0)", true)),
+            ..listed("sparsity_error", "sparsity error", Beta, |row| row.number("sparsity_error"))
+        },
+        Metric {
+            show: small,
+            words: ("error inside ", ""),
+            ..listed("validation_error", "error inside", Error, |row| row.number("validation_error"))
+        },
+        Metric {
+            show: small,
+            words: ("error outside ", ""),
+            ..listed("test_error", "error outside", Error, |row| row.number("test_error"))
+        },
+        Metric {
+            over: Over::Solved,
+            show: whole,
+            words: ("best step ", ""),
+            ..Metric::new("best_step", "best step", Mean, |row| row.number("best_step")).in_csv()
+        },
+        listed("simulated_success", "success, simulated threshold", Rate, |row| flag(row.flag("solved_simulated"))),
+        Metric { words: ("", " inside"), ..Metric::new("validation_success", "success inside", Rate, inside) },
+        Metric {
+            show: percent,
+            words: ("strict ", ""),
+            ..Metric::new("product_strict", "strict", Share, |row| row.number("product_strict"))
+        },
+        Metric {
+            show: percent,
+            words: ("rounded ", ""),
+            ..Metric::new("product_rounded", "rounded", Share, |row| row.number("product_rounded"))
+        },
+        Metric {
+            show: percent,
+            words: ("weights (1, 1) in ", ""),
+            ..Metric::new("at_one", "weights (1, 1)", Rate, |row| flag(row.flag("at_one")))
+        },
     ]
 }

@@ -17,8 +17,8 @@ pub use verdict::Comparison;
 use crate::experiment::{Experiment, Group, Section};
 use crate::run::{Row, Status};
 use crate::stats::Estimate;
+use crate::store::Contents;
 use crate::task::{Catalogue, Measures};
-use std::collections::BTreeMap;
 
 /// The rows of an experiment, in the order of its runs. Identities are hashes, so they are looked up once.
 pub struct Results<'a> {
@@ -65,16 +65,12 @@ impl<'a> Results<'a> {
         catalogue: &'a Catalogue,
         metrics: &'a [Metric],
         experiment: &'a Experiment,
-        rows: &'a BTreeMap<String, Row>,
+        store: &'a Contents,
     ) -> Self {
-        let rows = experiment.runs.iter().map(|run| rows.get(&run.id())).collect();
+        let rows = experiment.runs.iter().map(|run| store.rows.get(&run.id())).collect();
         let mut results = Self { catalogue, metrics, experiment, rows, cells: Vec::new() };
-        results.cells = experiment
-            .groups
-            .iter()
-            .filter(|g| experiment.is_sampled(g))
-            .filter_map(|g| results.summarise(g))
-            .collect();
+        let sampled = experiment.groups.iter().filter(|group| experiment.is_sampled(group));
+        results.cells = sampled.filter_map(|group| results.summarise(group)).collect();
         results
     }
 
@@ -106,8 +102,7 @@ impl<'a> Results<'a> {
 
     /// The group of a model at a place.
     pub fn group(&self, section: usize, model: usize, place: &str) -> Option<&'a Group> {
-        let groups = self.experiment.groups.iter();
-        groups.into_iter().find(|g| g.section == section && g.model == model && g.place == place)
+        self.experiment.groups.iter().find(|g| g.section == section && g.model == model && g.place == place)
     }
 
     /// How many rows of the experiment there are.

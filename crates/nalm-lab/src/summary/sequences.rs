@@ -1,7 +1,11 @@
 //! Sequences of digits: thresholds from reference runs, and models judged by them, length by length.
 
-use super::histories::Model;
-use crate::stats::{Estimate, beta, gamma, student, wilson};
+use super::histories::{Model, models};
+use super::metric::percent;
+use super::verdict::{Verdict, contains};
+use super::{Results, show};
+use crate::experiment::{Expectation, Relation};
+use crate::stats::{Estimate, beta, gamma, standard_error, student, wilson};
 use nalm_vision::sequential;
 
 /// A model on sequences of one length.
@@ -30,8 +34,12 @@ pub struct Thresholds {
 
 /// The row with the least validation error.
 fn best(rows: &[sequential::Measurement]) -> Option<&sequential::Measurement> {
-    let error = |row: &&sequential::Measurement| row.valid.error.unwrap_or(f64::INFINITY);
     rows.iter().min_by(|a, b| error(a).total_cmp(&error(b)))
+}
+
+/// The validation error, where a number that is not finite is the largest.
+fn error(row: &sequential::Measurement) -> f64 {
+    row.valid.error.unwrap_or(f64::INFINITY)
 }
 
 /// From the reference, which multiplies by construction: the upper end of a one-sided 99 % Student interval of its test error at the best
@@ -42,7 +50,6 @@ pub fn thresholds(reference: &Model<'_>) -> Option<Thresholds> {
     let runs = reference.sequences();
     let ends: Vec<(u64, &sequential::Measurement)> =
         runs.iter().filter_map(|(s, rows)| Some((*s, best(rows)?))).collect();
-    let error = |row: &sequential::Measurement| row.valid.error.unwrap_or(f64::INFINITY);
     let mut errors: Vec<f64> = ends.iter().map(|(_, row)| error(row)).filter(|error| error.is_finite()).collect();
     errors.sort_by(f64::total_cmp);
     let median = *errors.get(errors.len().checked_sub(1)? / 2)?;
@@ -52,17 +59,43 @@ pub fn thresholds(reference: &Model<'_>) -> Option<Thresholds> {
     }
     let value = |length: usize| {
         let errors: Vec<f64> = used.iter().filter_map(|(_, row)| row.test[length].error).collect();
+        let Some(error) = standard_error(&errors) else { return f64::NEG_INFINITY };
         let n = errors.len() as f64;
-        if n < 2.0 {
-            return f64::NEG_INFINITY;
-        }
-        let mean = errors.iter().sum::<f64>() / n;
-        let variance = errors.iter().map(|e| (e - mean).powi(2)).sum::<f64>() / (n - 1.0);
-        mean + student::exceeded_by(0.01, n - 1.0) * (variance / n).sqrt()
+        errors.iter().sum::<f64>() / n + student::exceeded_by(0.01, n - 1.0) * error
     };
     let seeds = |list: Vec<(u64, &sequential::Measurement)>| list.into_iter().map(|(seed, _)| seed).collect();
     let values = (0..sequential::LENGTHS).map(value).collect();
     Some(Thresholds { values, used: seeds(used), dropped: seeds(dropped) })
+}
+
+/// Lengths at which a model must be above another one to be so "at several lengths".
+const SEVERAL: usize = 3;
+
+/// A statement about lengths beside what we found, under thresholds from the reference.
+pub(super) fn verdict(results: &Results<'_>, e: &Expectation) -> Option<Verdict> {
+    let models = models(results);
+    let find = |index: usize| models.iter().find(|model| model.index == index);
+    let model = find(e.model?)?;
+    let limits = thresholds(models.iter().find(|model| model.is_reference())?)?;
+    match (e.relation, e.length) {
+        (Relation::Is(rate), Some(length)) => {
+            let planned = results.group(e.section, model.index, &e.place)?.runs.len();
+            let judged = by_length(model, &limits);
+            let cell = judged.get(length.checked_sub(1)?).filter(|_| model.rows.len() == planned)?;
+            let ours = format!("{} of {}: {}", cell.solved, cell.n, show(cell.success, percent));
+            Some((format!("solves length {length} in {}", percent(rate)), ours, contains(cell.success, rate)))
+        }
+        (Relation::Above(than), _) => {
+            let other = find(than)?;
+            let [ours, theirs] = [model, other].map(|model| by_length(model, &limits));
+            let pairs = || ours.iter().zip(&theirs).filter_map(|(a, b)| Some((a.success.mean?, b.success.mean?)));
+            let (above, below) = (pairs().filter(|(a, b)| a > b).count(), pairs().filter(|(a, b)| a < b).count());
+            let runs = (model.rows.len(), other.rows.len());
+            let shown = format!("above at {above} lengths, below at {below} ({} and {} runs)", runs.0, runs.1);
+            Some((format!("above {} at several lengths", other.label), shown, above >= SEVERAL))
+        }
+        _ => None,
+    }
 }
 
 /// A model judged by thresholds, length by length.

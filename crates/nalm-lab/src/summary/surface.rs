@@ -2,7 +2,6 @@
 
 use super::Results;
 use crate::run::Row;
-use crate::task;
 
 /// Grid points along a side: -6 to 6 in steps of 0.1.
 pub const SIDE: usize = 121;
@@ -12,19 +11,15 @@ pub fn coordinate(k: usize) -> f64 {
     (k as f64 - 60.0) / 10.0
 }
 
-/// The seed whose surface was published.
-fn published_seed(module: &str) -> u64 {
-    if module == "mlp-100" { 8 } else { 0 }
-}
-
 /// The published seed's row of a model, or the first there is, and its predictions, row by row.
 pub fn predictions<'a>(results: &Results<'a>, model: usize) -> Option<(&'a Row, Vec<f64>)> {
     let group = results.experiment.groups.iter().find(|group| group.model == model)?;
     let rows = results.of(group);
-    let wanted = published_seed(results.experiment.runs[group.runs.start].module());
+    let wanted = if results.experiment.runs[group.runs.start].module() == "mlp-100" { 8 } else { 0 };
     let row = *rows.iter().find(|row| row.spec.seed() == wanted).or(rows.first())?;
     let weights: Vec<f32> = row.weights().into_iter().collect::<Option<_>>()?;
-    let network = task::build(results.catalogue, &row.spec).ok()?;
+    let task = results.catalogue.task(row.spec.task()).ok()?;
+    let network = task.built(results.catalogue, &row.spec).ok()??.network;
     let points: Vec<f32> =
         (0..SIDE * SIDE).flat_map(|k| [coordinate(k % SIDE) as f32, coordinate(k / SIDE) as f32]).collect();
     let values = network.predict(&weights, &points).ok()?;

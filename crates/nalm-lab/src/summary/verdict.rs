@@ -2,6 +2,7 @@
 
 use super::{Cell, Metric, Results, noise_bound, show};
 use crate::experiment::{Expectation, Relation};
+use crate::run::Row;
 use crate::stats::Estimate;
 use crate::task::Measures;
 
@@ -18,6 +19,9 @@ pub struct Comparison<'a> {
     pub agrees: bool,
 }
 
+/// What was published and what we found, in words, and whether the two agree.
+pub(super) type Verdict = (String, String, bool);
+
 impl<'a> Results<'a> {
     /// The published statements that can be held against these rows.
     pub fn comparisons(&self) -> Vec<Comparison<'a>> {
@@ -26,21 +30,25 @@ impl<'a> Results<'a> {
 
     fn compare(&self, e: &'a Expectation) -> Option<Comparison<'a>> {
         let (published, ours, agrees) = match (e.metric.as_str(), e.relation) {
+            // To the digits that were printed.
             ("noise_bound", Relation::Is(published)) => {
                 let ours = noise_bound::bound(&e.place)?;
-                (format!("{published}"), format!("{ours:.4}"), rounds_to(ours, published))
+                (format!("{published}"), format!("{ours:.4}"), (ours - published).abs() <= half_unit(published, 3))
             }
             ("noise_bound", _) => return None,
-            ("success_at_length", _) => self.by_length(e)?,
+            #[cfg(feature = "images")]
+            ("success_at_length", _) => super::sequences::verdict(self, e)?,
             _ => self.by_metric(e)?,
         };
         Some(Comparison { expectation: e, published, ours, agrees })
     }
 
-    fn by_metric(&self, e: &Expectation) -> Option<(String, String, bool)> {
+    fn by_metric(&self, e: &Expectation) -> Option<Verdict> {
         let metric = self.metrics.iter().find(|metric| metric.name == e.metric)?;
         let model = e.model?;
         let cell = self.cell(e.section, model, &e.place)?;
+        let against =
+            |cell: &Cell, other: &Cell| format!("{} against {}", ours(metric, cell, false), ours(metric, other, false));
         let other = |model: usize| Some((self.cell(e.section, model, &e.place)?, &self.experiment.models[model]));
         let estimate = cell.get(metric.name);
         let images = self.experiment.sections[e.section].measures != Measures::Runs;
@@ -58,79 +66,31 @@ impl<'a> Results<'a> {
             Relation::Below(p) => {
                 (format!("below {}", around(value(p))), ours(metric, cell, images), estimate.mean? < p)
             }
-            Relation::Above(than) if images => self.above_on_common_folds(metric, e, model, than)?,
+            Relation::Above(than) if images => self.above_on_common_folds(metric, e, than)?,
             Relation::Above(than) => {
                 let (theirs, name) = other(than)?;
-                let shown = format!("{} against {}", ours(metric, cell, false), ours(metric, theirs, false));
-                (format!("above {name}"), shown, estimate.mean? > theirs.get(metric.name).mean?)
+                (format!("above {name}"), against(cell, theirs), estimate.mean? > theirs.get(metric.name).mean?)
             }
             Relation::Equals(to) => {
                 let (theirs, name) = other(to)?;
                 let (a, b) = (estimate, theirs.get(metric.name));
                 let overlap = a.lower? <= b.upper? && b.lower? <= a.upper?;
-                let shown = format!("{} against {}", ours(metric, cell, false), ours(metric, theirs, false));
-                (format!("equal to {name}"), shown, overlap)
+                (format!("equal to {name}"), against(cell, theirs), overlap)
             }
         })
     }
 
     /// The order of two models over the seeds that both have.
-    fn above_on_common_folds(
-        &self,
-        metric: &Metric,
-        e: &Expectation,
-        model: usize,
-        than: usize,
-    ) -> Option<(String, String, bool)> {
+    fn above_on_common_folds(&self, metric: &Metric, e: &Expectation, than: usize) -> Option<Verdict> {
         let rows = |model: usize| Some(self.of(self.group(e.section, model, &e.place)?));
-        let (mine, theirs) = (rows(model)?, rows(than)?);
-        let pairs = mine
-            .iter()
-            .filter_map(|row| Some((*row, *theirs.iter().find(|other| other.spec.seed() == row.spec.seed())?)));
-        let (a, b): (Vec<_>, Vec<_>) = pairs.unzip();
+        let (mine, theirs) = (rows(e.model?)?, rows(than)?);
+        let twin = |row: &Row| theirs.iter().copied().find(|other| other.spec.seed() == row.spec.seed());
+        let (a, b): (Vec<_>, Vec<_>) = mine.iter().filter_map(|row| Some((*row, twin(row)?))).unzip();
         let (common, name) = (a.len(), &self.experiment.models[than]);
         let (mine, others) = (metric.estimate(a), metric.estimate(b));
         let (shown, shown_other) = (show(mine, metric.show), show(others, metric.show));
         let shown = format!("{shown} against {shown_other} ({}, {common} common folds)", metric.label);
         Some((format!("above {name}"), shown, mine.mean? > others.mean?))
-    }
-
-    #[cfg(not(feature = "images"))]
-    fn by_length(&self, _: &Expectation) -> Option<(String, String, bool)> {
-        None
-    }
-
-    /// Sequences by length, under thresholds from the reference.
-    #[cfg(feature = "images")]
-    fn by_length(&self, e: &Expectation) -> Option<(String, String, bool)> {
-        use super::histories::models;
-        use super::metric::percent;
-        use super::sequences::{by_length, thresholds};
-        /// Lengths at which a model must be above another one to be so "at several lengths".
-        const SEVERAL: usize = 3;
-        let models = models(self);
-        let find = |index: usize| models.iter().find(|model| model.index == index);
-        let model = find(e.model?)?;
-        let limits = thresholds(models.iter().find(|model| model.is_reference())?)?;
-        match (e.relation, e.length) {
-            (Relation::Is(rate), Some(length)) => {
-                let planned = self.group(e.section, e.model?, &e.place)?.runs.len();
-                let judged = by_length(model, &limits);
-                let cell = judged.get(length.checked_sub(1)?).filter(|_| model.rows.len() == planned)?;
-                let ours = format!("{} of {}: {}", cell.solved, cell.n, show(cell.success, percent));
-                Some((format!("solves length {length} in {}", percent(rate)), ours, contains(cell.success, rate)))
-            }
-            (Relation::Above(than), _) => {
-                let other = find(than)?;
-                let [ours, theirs] = [model, other].map(|model| by_length(model, &limits));
-                let pairs = || ours.iter().zip(&theirs).filter_map(|(a, b)| Some((a.success.mean?, b.success.mean?)));
-                let (above, below) = (pairs().filter(|(a, b)| a > b).count(), pairs().filter(|(a, b)| a < b).count());
-                let runs = (model.rows.len(), other.rows.len());
-                let shown = format!("above at {above} lengths, below at {below} ({} and {} runs)", runs.0, runs.1);
-                Some((format!("above {} at several lengths", other.label), shown, above >= SEVERAL))
-            }
-            _ => None,
-        }
     }
 }
 
@@ -149,24 +109,20 @@ fn ours(metric: &Metric, cell: &Cell, images: bool) -> String {
 }
 
 /// A published mean agrees if the two intervals overlap, up to the rounding of two printed digits.
-fn mean(what: &str, [published, half]: [f64; 2], ours: Estimate) -> Option<(String, String, bool)> {
+fn mean(what: &str, [published, half]: [f64; 2], ours: Estimate) -> Option<Verdict> {
     let (mean, lower, upper) = (ours.mean?, ours.lower.or(ours.mean)?, ours.upper.or(ours.mean)?);
-    let slack = half + half_unit(published) + half_unit(half);
+    let slack = half + half_unit(published, 2) + half_unit(half, 2);
     let agrees = lower - slack <= published && published <= upper + slack;
     let shown = format!("{what}{mean:.1e} ± {:.1e}", upper - mean);
     Some((format!("{what}{published:.1e} ± {half:.1e}"), shown, agrees))
 }
 
-/// Half a unit of the second significant digit.
-fn half_unit(x: f64) -> f64 {
-    if x == 0.0 { 0.0 } else { 0.5 * 10f64.powf(x.abs().log10().floor() - 1.0) }
+/// Half a unit of the last of so many significant digits.
+fn half_unit(x: f64, digits: i32) -> f64 {
+    if x == 0.0 { 0.0 } else { 0.5 * 10f64.powf(x.abs().log10().floor() + f64::from(1 - digits)) }
 }
 
-/// Whether `x` is `published` to the four digits that were printed at most.
-fn rounds_to(x: f64, published: f64) -> bool {
-    (x - published).abs() <= 0.5 * 10f64.powf(published.abs().log10().floor() - 2.0)
-}
-
-fn contains(e: Estimate, p: f64) -> bool {
+/// Whether a published value lies in an interval.
+pub(super) fn contains(e: Estimate, p: f64) -> bool {
     e.lower.is_some_and(|lower| lower <= p) && e.upper.is_some_and(|upper| p <= upper)
 }

@@ -4,6 +4,7 @@ use super::{Numbers, Ranges, TableProblem, Task};
 use nalm::Error;
 use nalm::module::{self, Spec};
 use nalm::task::TaskSpec;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A module in both precisions.
@@ -111,11 +112,8 @@ impl Catalogue {
     }
 
     /// The name of every option of every module.
-    pub fn option_names(&self) -> Vec<&'static str> {
-        let mut names: Vec<&str> = self.modules.iter().flat_map(|entry| entry.single.options).map(|o| o.name).collect();
-        names.sort_unstable();
-        names.dedup();
-        names
+    pub fn option_names(&self) -> BTreeSet<&'static str> {
+        self.modules.iter().flat_map(|entry| entry.single.options).map(|option| option.name).collect()
     }
 }
 

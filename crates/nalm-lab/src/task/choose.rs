@@ -5,6 +5,11 @@ use crate::error::{Error, Result};
 use crate::run::spec::{json, setting};
 use serde_json::{Map, Value};
 
+/// The place of a name among those there are; of another one the nearest is named.
+pub(crate) fn one_of(what: &'static str, name: &str, all: &[&str]) -> Result<usize, nalm::Error> {
+    all.iter().position(|known| *known == name).ok_or_else(|| nalm::Error::unknown(what, name, all))
+}
+
 /// The values that were chosen, as records keep them.
 pub(crate) fn checked(catalogue: &Catalogue, task: &dyn Task, choices: &Choices) -> Result<Map<String, Value>> {
     let module = choices.module.as_deref().map(|module| catalogue.module(module)).transpose()?;
@@ -13,7 +18,7 @@ pub(crate) fn checked(catalogue: &Catalogue, task: &dyn Task, choices: &Choices)
     for (name, value) in &choices.values {
         let Some(declared) = settings.iter().chain(options).find(|setting| setting.name == name) else {
             // An option of another module is refused by this one.
-            if module.is_some() && catalogue.option_names().contains(&name.as_str()) {
+            if module.is_some() && catalogue.option_names().contains(name.as_str()) {
                 nalm::setting::find(owner, options, name)?;
             }
             return Err(undeclared(catalogue, &[task], name));
@@ -32,7 +37,5 @@ pub(crate) fn undeclared(catalogue: &Catalogue, tasks: &[&dyn Task], name: &str)
     }
     let mut names = catalogue.option_names();
     names.extend(tasks.iter().flat_map(|task| task.settings()).map(|setting| setting.name));
-    names.sort_unstable();
-    names.dedup();
-    nalm::Error::unknown("option", name, &names).into()
+    nalm::Error::unknown("option", name, &Vec::from_iter(names)).into()
 }

@@ -8,8 +8,8 @@ use crate::run::{Row, Spec, Status, history};
 use nalm::{InstructionSet, Setting};
 use nalm_vision::product::{self, View};
 use nalm_vision::vector::instructions_name;
-use nalm_vision::{Checkpoint, Mnist, Picture, Tensor, Training, sequential};
-use serde_json::{Value, json as value};
+use nalm_vision::{Checkpoint, Mnist, Tensor, Training, sequential};
+use serde_json::json;
 use sha2::{Digest, Sha256};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -88,7 +88,10 @@ impl Task for Images {
     }
 
     fn measures(&self) -> Measures {
-        if self.view.is_none() { Measures::Sequences } else { Measures::Products }
+        match self.view {
+            Some(view) => Measures::Products { strict: matches!(view, View::Isolated { .. }) },
+            None => Measures::Sequences,
+        }
     }
 
     fn numerics(&self) -> u64 {
@@ -100,9 +103,7 @@ impl Task for Images {
         let (Some(head), None) = (&choices.module, &choices.layers) else {
             bail!("{} takes a module that multiplies two numbers: {}", self.name, heads.join(", "))
         };
-        if !heads.contains(&head.as_str()) {
-            return Err(nalm::Error::unknown("head", head, heads).into());
-        }
+        choose::one_of("head", head, heads)?;
         ensure!(choices.schedule.is_none(), "{} has no schedules", self.name);
         for (name, instead) in [
             ("steps", "counts in epochs; give --set epochs=N instead of steps"),
@@ -111,7 +112,7 @@ impl Task for Images {
             ensure!(!choices.values.contains_key(name), "{} {instead}", self.name);
         }
         let settings = choose::checked(catalogue, self, choices)?;
-        let spec = value!({"task": self.name, "head": head, "settings": settings, "seed": choices.seed, "numerics": self.numerics()});
+        let spec = json!({"task": self.name, "head": head, "settings": settings, "seed": choices.seed, "numerics": self.numerics()});
         Ok(serde_json::from_value(spec)?)
     }
 
@@ -210,34 +211,18 @@ impl Run for ImageRun<'_> {
         for number in numbers() {
             hash.update(if number.is_nan() { u32::MAX } else { number.to_bits() }.to_le_bytes());
         }
-        let diverged = numbers().any(|number| !number.is_finite());
-        let (status, reason) = match diverged {
-            true => (Status::Diverged, Some("weights that are not numbers".into())),
-            false => (Status::Completed, None),
-        };
+        let reason = numbers().any(|number| !number.is_finite()).then(|| "weights that are not numbers".to_string());
+        let status = if reason.is_some() { Status::Diverged } else { Status::Completed };
         let mut row = Row::new(self.spec, status, reason, hex(&hash.finalize()[..16]));
         row.metrics = history::metrics(&measured);
         row.series.insert("history".into(), measured);
         row.artefacts.insert("instructions".into(), instructions_name(InstructionSet::best()).into());
         if !pictures.is_empty() {
-            let shown: Vec<Vec<Value>> = pictures.iter().map(|sample| sample.iter().map(drawn).collect()).collect();
-            row.artefacts.insert("pictures".into(), shown.into());
+            row.artefacts.insert("pictures".into(), serde_json::to_value(pictures)?);
         }
         row.artefacts.insert("weights_file".into(), format!("weights/{}.safetensors", row.id).into());
         let about = Some(serde_json::to_string(self.spec)?);
         let tensors = tensors.into_iter().map(|Tensor { name, shape, data }| (name, shape, data)).collect();
         Ok(vec![Finished { row, tensors: Some(Tensors { tensors, about }) }])
     }
-}
-
-/// A picture in sixteen shades: one hexadecimal digit a number, row by row, channels together.
-fn drawn(picture: &Picture) -> Value {
-    // Normalised MNIST goes from -0.42 (paper) to 2.82 (ink).
-    let shade = |v: &f32| (((v + 0.4242) / 3.2457).clamp(0.0, 1.0) * 15.0).round() as u32;
-    let pixels: String = picture.pixels.iter().map(|v| char::from_digit(shade(v), 16).unwrap_or('0')).collect();
-    let mut drawn = value!({"width": picture.width, "channels": picture.channels, "pixels": pixels});
-    if !picture.title.is_empty() {
-        drawn["title"] = picture.title.into();
-    }
-    drawn
 }

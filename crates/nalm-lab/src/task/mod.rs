@@ -12,14 +12,13 @@ mod table;
 pub use catalogue::{Alias, Catalogue, ModuleEntry};
 #[cfg(feature = "images")]
 pub use images::{IMAGES, Images};
-pub use numbers::{Built, Numbers, Problem, build, numbers_row};
+pub use numbers::{About, Built, Numbers, Problem, numbers_row};
 pub use ranges::{Ranges, published_test_range};
 pub use table::TableProblem;
 
 use crate::error::{Result, bail};
 use crate::run::{Row, Spec, schedule};
 use nalm::Setting;
-use nalm::task::FrontLayer;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -52,7 +51,10 @@ pub enum Measures {
     /// Solved or not, when, how sparse.
     Runs,
     /// Accuracies of a product and its digits.
-    Products,
+    Products {
+        /// Whether they were published by strict equality, too, with fractions of digits cut off.
+        strict: bool,
+    },
     /// Errors by length of a sequence.
     Sequences,
 }
@@ -83,11 +85,6 @@ pub trait Task: Send + Sync {
 
     /// The complete description of a run, or what is wrong with the choices.
     fn specify(&self, catalogue: &Catalogue, choices: &Choices) -> Result<Spec>;
-
-    /// The layers of the published network in front of the unit, where there are such.
-    fn front(&self, _spec: &Spec) -> Result<Vec<FrontLayer>> {
-        Ok(Vec::new())
-    }
 
     /// Checks everything that shows without training; returns how many parameters the last layer has.
     fn check(&self, catalogue: &Catalogue, spec: &Spec) -> Result<usize>;

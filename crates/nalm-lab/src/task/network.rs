@@ -1,13 +1,11 @@
-//! Networks from names: the task's own, with the unit behind its front, or a stack of layers as experiment files write them.
+//! Stacks of layers as experiment files write them, and the options of modules.
 
 use super::catalogue::{Catalogue, alias};
 use crate::error::Result;
 use crate::run::spec::{json, setting};
-use nalm::module::{Dispatch, Shape};
-use nalm::task::FrontLayer;
 use nalm::{Network, Options, architecture};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json as value};
 
 /// A layer of a stack: `"nau 100->3"`, or the same as a table with options.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -56,15 +54,11 @@ impl From<Layer> for Map<String, Value> {
     fn from(Layer(layer): Layer) -> Self {
         let options: Map<String, Value> =
             layer.options.iter().map(|(name, value)| (name.into(), json(value))).collect();
-        let given = [
-            ("module", Some(layer.module.into())),
-            ("inputs", layer.inputs.map(Into::into)),
-            ("outputs", layer.outputs.map(Into::into)),
-            ("steps", layer.steps.map(Into::into)),
-            ("state", layer.state.map(Into::into)),
-            ("options", (!options.is_empty()).then(|| options.into())),
-        ];
-        given.into_iter().filter_map(|(name, value): (_, Option<Value>)| Some((name.to_string(), value?))).collect()
+        let architecture::Layer { module, inputs, outputs, steps, state, .. } = layer;
+        let options = (!options.is_empty()).then_some(options);
+        let all = value!({"module": module, "inputs": inputs, "outputs": outputs, "steps": steps, "state": state, "options": options});
+        let all = all.as_object().cloned().unwrap_or_default();
+        all.into_iter().filter(|(_, value)| !value.is_null()).collect()
     }
 }
 
@@ -91,26 +85,6 @@ pub fn options(catalogue: &Catalogue, module: &str, given: &Options) -> Result<O
     let own = given.iter().filter(|(name, _)| spec.options.iter().any(|option| option.name == *name));
     own.for_each(|(name, value)| options.set(name, value.clone()));
     Ok(options.check(spec.name, spec.options)?)
-}
-
-/// The task's own network: its front, and the unit with one output.
-pub fn unit(
-    catalogue: &Catalogue,
-    front: &[FrontLayer],
-    module: &str,
-    inputs: usize,
-    given: &Options,
-) -> Result<Network<f32>> {
-    let mut layers: Vec<Box<dyn Dispatch<f32>>> = Vec::new();
-    let mut inputs = inputs;
-    for layer in front {
-        let spec = &catalogue.module(layer.module)?.single;
-        layers.push((spec.build)(Shape::new(inputs, layer.outputs)?, &Options::new())?);
-        inputs = layer.outputs;
-    }
-    let spec = &catalogue.module(module)?.single;
-    layers.push((spec.build)(Shape::new(inputs, 1)?, &options(catalogue, module, given)?)?);
-    Ok(Network::new(layers)?)
 }
 
 #[cfg(test)]

@@ -5,14 +5,15 @@ use super::network::{self, Layer};
 use super::{Advance, Choices, Finished, Run, Task, Tensors, Watch, choose};
 use crate::error::{Context, Error, Result, bail};
 use crate::run::curve::{Curve, Recorder};
-use crate::run::spec::hex;
+use crate::run::spec::{hex, json};
 use crate::run::{Row, Spec, Status, schedule};
+use nalm::module::Shape;
 use nalm::second_order::follow;
 use nalm::setting::Kind;
 use nalm::task::FrontLayer;
 use nalm::{
-    Config, GradientNoise, LoggedErrors, Network, Observer, Optimiser, Outcome, Penalty, Setting, Stream, Verdict,
-    train,
+    Config, GradientNoise, LoggedErrors, Network, Observer, Optimiser, Options, Outcome, Penalty, Setting, Stream,
+    Verdict,
 };
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
@@ -22,28 +23,50 @@ use std::sync::Arc;
 
 /// Where the data of a run come from, and what was published about it.
 pub trait Problem: Send + Sync {
-    /// The name in experiment files and records.
-    fn name(&self) -> &str;
-    /// What is to be learned.
-    fn summary(&self) -> &str;
+    /// What is known about it before anything is chosen.
+    fn about(&self) -> About;
     /// What can be chosen of it.
     fn settings(&self) -> Vec<Setting>;
-    /// Which of these every specification names; the others only where they differ from what was published.
-    fn named(&self) -> &[&'static str];
-    /// The published last step.
-    fn steps(&self) -> u64;
-    /// The published ramp of the sparsity penalties.
-    fn ramp(&self) -> (u64, u64);
     /// Completes what was chosen of it, so that equal problems read alike.
     fn complete(&self, given: &mut Map<String, Value>) -> Result<()>;
     /// Makes a file of data known, for problems that have such.
     fn load(&self, file: &Path) -> Result<()> {
-        bail!("{} takes no data of one's own, so {} is of no use", self.name(), file.display())
+        bail!("{} takes no data of one's own, so {} is of no use", self.about().name, file.display())
     }
     /// The layers of the published network in front of the unit.
-    fn front(&self, spec: &Spec) -> Result<Vec<FrontLayer>>;
+    fn front(&self, _spec: &Spec) -> Result<Vec<FrontLayer>> {
+        Ok(Vec::new())
+    }
     /// The task of a run.
     fn task(&self, spec: &Spec) -> Result<Arc<dyn nalm::Task<f32>>>;
+}
+
+/// What is known about a problem before anything is chosen of it.
+#[derive(Clone, Copy, Debug)]
+pub struct About {
+    /// The name in experiment files and records.
+    pub name: &'static str,
+    /// What is to be learned.
+    pub summary: &'static str,
+    /// Which settings every specification names; the others only where they differ from what was published.
+    pub named: &'static [&'static str],
+    /// The published last step.
+    pub steps: u64,
+    /// The published ramp of the sparsity penalties.
+    pub ramp: (u64, u64),
+}
+
+/// Gives settings that were not chosen their defaults.
+pub(super) fn complete<'a>(
+    given: &mut Map<String, Value>,
+    settings: impl IntoIterator<Item = &'a Setting>,
+) -> Result<()> {
+    for setting in settings {
+        if !given.contains_key(setting.name) {
+            given.insert(setting.name.into(), json(&setting.parse(setting.default)?));
+        }
+    }
+    Ok(())
 }
 
 /// How a run is trained, where it differs from what was published.
@@ -84,6 +107,7 @@ const MOST_IN_ROW: usize = 1_000;
 
 /// The task of training networks on a problem.
 pub struct Numbers {
+    about: About,
     problem: Box<dyn Problem>,
 }
 
@@ -99,39 +123,56 @@ pub struct Built {
     pub schedule: Option<schedule::Written>,
 }
 
-/// The network of a run whose task has numbers.
-pub fn build(catalogue: &Catalogue, spec: &Spec) -> Result<Network<f32>> {
-    let inputs = spec.whole("inputs").unwrap_or_default() as usize;
-    if let Some(layers) = spec.get("layers") {
-        let layers: Vec<Layer> = serde_json::from_value(layers.clone())?;
-        return network::stack(catalogue, &layers, inputs);
+impl Built {
+    /// Trains the network, in phases or as published.
+    pub fn train(&self, seed: u64, observer: &mut dyn Observer<f32>) -> Result<Outcome<f32>> {
+        let Self { network, task, config, schedule } = self;
+        Ok(match schedule {
+            None => nalm::train(network, &**task, seed, config, observer)?,
+            Some(written) => follow(network, &**task, seed, config, &written.read()?, observer)?,
+        })
     }
-    let front = catalogue.task(spec.task())?.front(spec)?;
-    network::unit(catalogue, &front, spec.module(), inputs, &spec.options(&[]))
 }
 
 impl Numbers {
     /// The task of training on a problem.
     pub fn new(problem: impl Problem + 'static) -> Self {
-        Self { problem: Box::new(problem) }
+        Self { about: problem.about(), problem: Box::new(problem) }
+    }
+
+    /// A stack of layers, or the problem's own network: its front, and the unit with one output.
+    fn network(&self, catalogue: &Catalogue, spec: &Spec) -> Result<Network<f32>> {
+        let mut inputs = spec.whole("inputs").unwrap_or_default() as usize;
+        if let Some(layers) = spec.get("layers") {
+            let layers: Vec<Layer> = serde_json::from_value(layers.clone())?;
+            return network::stack(catalogue, &layers, inputs);
+        }
+        let build = |module, shape, options: &Options| (catalogue.module(module)?.single.build)(shape, options);
+        let mut layers = Vec::new();
+        for FrontLayer { module, outputs } in self.problem.front(spec)? {
+            layers.push(build(module, Shape::new(inputs, outputs)?, &Options::new())?);
+            inputs = outputs;
+        }
+        let (module, shape) = (spec.module(), Shape::new(inputs, 1)?);
+        layers.push(build(module, shape, &network::options(catalogue, module, &spec.options(&[]))?)?);
+        Ok(Network::new(layers)?)
     }
 
     /// Makes network, data and settings of a run.
-    pub fn build(&self, catalogue: &Catalogue, spec: &Spec) -> Result<Built> {
-        let network = build(catalogue, spec)?;
+    fn build(&self, catalogue: &Catalogue, spec: &Spec) -> Result<Built> {
+        let network = self.network(catalogue, spec)?;
         let task = self.problem.task(spec)?;
         let number = |key: &str| spec.get(key).and_then(Value::as_f64);
         let is_off = |key: &str| spec.get(key) == Some(&Value::Bool(false));
-        let schedule = spec.get("schedule").map(|value| serde_json::from_value::<schedule::Written>(value.clone()));
-        let schedule = schedule.transpose()?;
+        let schedule = schedule::Written::of_run(spec)?;
         if let Some(given) = BY_PHASE.into_iter().find(|key| schedule.is_some() && spec.get(key).is_some()) {
             bail!("{given} is for training without a schedule; here the phases say it");
         }
         let (start, end) = match spec.numbers("ramp").as_deref() {
             Some([start, end]) => (*start as u64, *end as u64),
-            _ => self.problem.ramp(),
+            _ => self.about.ramp,
         };
-        let steps = spec.whole("steps").unwrap_or(self.problem.steps());
+        let steps = spec.whole("steps").unwrap_or(self.about.steps);
         let mut config = Config::published(&network).steps(steps).ramp(start, end).stream(spec.text("stream").parse()?);
         if let Some(rate) = number("learning_rate") {
             config.optimiser = Optimiser::adam(rate);
@@ -150,11 +191,11 @@ impl Numbers {
 
 impl Task for Numbers {
     fn name(&self) -> &str {
-        self.problem.name()
+        self.about.name
     }
 
     fn summary(&self) -> &str {
-        self.problem.summary()
+        self.about.summary
     }
 
     fn settings(&self) -> Vec<Setting> {
@@ -165,18 +206,13 @@ impl Task for Numbers {
         nalm::NUMERICS.into()
     }
 
-    fn front(&self, spec: &Spec) -> Result<Vec<FrontLayer>> {
-        self.problem.front(spec)
-    }
-
     fn load(&self, file: &Path) -> Result<()> {
         self.problem.load(file)
     }
 
     fn specify(&self, catalogue: &Catalogue, choices: &Choices) -> Result<Spec> {
-        let module = choices.module.as_deref();
-        let mut top = Map::new();
-        let (mut options, mut problem, mut schedule) = (Map::new(), Map::new(), choices.schedule.clone());
+        let (mut top, mut options, mut problem) = (Map::new(), Map::new(), Map::new());
+        let mut schedule = choices.schedule.clone();
         let own: Vec<&str> = self.problem.settings().iter().map(|setting| setting.name).collect();
         for (name, value) in choose::checked(catalogue, self, choices)? {
             match name.as_str() {
@@ -184,20 +220,18 @@ impl Task for Numbers {
                 "curve" if value == Value::Bool(false) => {}
                 // Recorded rows have these two among the module's options.
                 "augment" | "normalise" => _ = options.insert(name, value),
-                name if TOP.contains(&name) || self.problem.named().contains(&name) => {
-                    _ = top.insert(name.into(), value)
-                }
+                name if TOP.contains(&name) || self.about.named.contains(&name) => _ = top.insert(name.into(), value),
                 name if own.contains(&name) => _ = problem.insert(name.into(), value),
                 name => _ = options.insert(name.into(), value),
             }
         }
         self.problem.complete(&mut top)?;
         top.entry("stream").or_insert_with(|| "fast".into());
-        top.entry("steps").or_insert_with(|| self.problem.steps().into());
+        top.entry("steps").or_insert_with(|| self.about.steps.into());
         top.insert("task".into(), self.name().into());
-        match (&choices.layers, module) {
+        match (&choices.layers, &choices.module) {
             (Some(layers), None) => _ = top.insert("layers".into(), serde_json::to_value(layers)?),
-            (None, Some(module)) => _ = top.insert("module".into(), module.into()),
+            (None, Some(module)) => _ = top.insert("module".into(), module.clone().into()),
             _ => bail!("give a module or layers, not both"),
         }
         top.insert("options".into(), options.into());
@@ -210,7 +244,7 @@ impl Task for Numbers {
         if let Some(written) = schedule {
             // Written out, so that equal schedules read alike; its steps are the run's.
             let read = written.read()?;
-            let steps = read.steps(BATCH, build(catalogue, &spec)?.param_len());
+            let steps = read.steps(BATCH, self.network(catalogue, &spec)?.param_len());
             spec = spec.with("steps", steps).with("schedule", serde_json::to_value(schedule::Written::of(&read))?);
         }
         Ok(spec)
@@ -236,13 +270,13 @@ impl Task for Numbers {
         // Both fixed sets together have 156 batches, of which only the forward pass is computed.
         let evaluation = 156.0 * 0.4 * (step - sampled) + 5.0 * inputs;
         let first_order = |steps: u64| 1e-6 * (steps as f64 * step + (steps / 1_000 + 2) as f64 * evaluation);
-        let written =
-            spec.get("schedule").and_then(|value| serde_json::from_value::<schedule::Written>(value.clone()).ok());
-        let Some(written) = written else { return first_order(spec.whole("steps").unwrap_or_default()) };
+        let Ok(Some(written)) = schedule::Written::of_run(spec) else {
+            return first_order(spec.whole("steps").unwrap_or_default());
+        };
         let sums = self.problem.front(spec).ok().and_then(|front| Some(front.first()?.outputs)).unwrap_or(2);
         written.phase.iter().fold(0.0, |sum, phase| {
             let size = inputs * sums as f64 / 200.0;
-            let of = |name| phase.whole(name).unwrap_or(0);
+            let of = |name| phase.settings.get(name).and_then(Value::as_u64).unwrap_or(0);
             let fit = 2e-6 * of("samples") as f64 * size * (0.5 + 0.5 * size);
             // Most fits end early.
             sum + first_order(of("steps")) + 0.2 * of("iterations") as f64 * fit
@@ -281,28 +315,22 @@ impl Run for Training<'_> {
     fn advance(&mut self, watch: &dyn Watch) -> Result<Advance> {
         let Some((longest, shorter)) = self.job.split_last() else { return Ok(Advance::Done) };
         let place = || format!("run {} on {}", longest.module(), longest.text("range"));
-        let Built { network, task, config, schedule } = self.task.build(self.catalogue, longest).at(place)?;
-        let recorder = longest.get("curve").map(|_| match &schedule {
-            Some(_) => Recorder::to_the_end(),
-            None => Recorder::default(),
-        });
+        let built = self.task.build(self.catalogue, longest).at(place)?;
+        let recorder = longest.get("curve").map(|_| Recorder::new(built.schedule.is_some()));
         let ends = shorter.iter().filter_map(|spec| spec.whole("steps")).collect();
-        let mut observer = Follower { watch, steps: config.steps, recorder, ends, kept: Vec::new() };
-        let outcome = match &schedule {
-            None => train(&network, &*task, longest.seed(), &config, &mut observer)?,
-            Some(written) => follow(&network, &*task, longest.seed(), &config, &written.read()?, &mut observer)?,
-        };
+        let mut observer = Follower { watch, steps: built.config.steps, recorder, ends, kept: Vec::new() };
+        let outcome = built.train(longest.seed(), &mut observer)?;
         if matches!(outcome.status, nalm::Status::Cancelled { .. }) {
             return Ok(Advance::Stopped);
         }
         for (k, spec) in shorter.iter().enumerate() {
             // A run that diverged before ended with the parameters of that moment.
             let params = observer.kept.get(k).unwrap_or(&outcome.params).clone();
-            let prefix = outcome.prefix(spec.whole("steps").unwrap_or_default(), params, task.thresholds());
-            self.finished.push(finish(spec, &network, &prefix, None));
+            let prefix = outcome.prefix(spec.whole("steps").unwrap_or_default(), params, built.task.thresholds());
+            self.finished.push(finish(spec, &built.network, &prefix, None));
         }
-        let curve = observer.recorder.map(|recorder| recorder.finish(&network));
-        self.finished.push(finish(longest, &network, &outcome, curve));
+        let curve = observer.recorder.map(|recorder| recorder.finish(&built.network));
+        self.finished.push(finish(longest, &built.network, &outcome, curve));
         Ok(Advance::Done)
     }
 
@@ -335,25 +363,31 @@ impl Observer<f32> for Follower<'_> {
         if self.ends.get(self.kept.len()).is_some_and(|end| *end == step) {
             self.kept.push(params.to_vec());
         }
-        match &mut self.recorder {
-            Some(recorder) => recorder.stepped(step, loss, penalty, params),
-            None => ControlFlow::Continue(()),
-        }
+        let recorder = self.recorder.as_mut();
+        recorder.map_or(ControlFlow::Continue(()), |recorder| recorder.stepped(step, loss, penalty, params))
     }
 }
 
+/// The row, without parameters that are too many for it; the last layer's stay if they are few.
 fn finish(spec: &Spec, network: &Network<f32>, outcome: &Outcome<f32>, curve: Option<Curve>) -> Finished {
-    let mut row = row(spec, outcome, curve);
-    let tensors = take_tensors(&mut row, network, &outcome.params);
-    Finished { row, tensors }
+    let (mut row, params) = (numbers_row(spec, outcome, curve), &outcome.params);
+    if params.len() <= MOST_IN_ROW {
+        return Finished { row, tensors: None };
+    }
+    let last = network.layers().len() - 1;
+    let own = network.layer_params(params, last);
+    let kept = if last > 0 && own.len() <= MOST_IN_ROW { own } else { &[] };
+    row.artefacts.insert("weights".into(), kept.to_vec().into());
+    row.artefacts.insert("weights_file".into(), format!("weights/{}.safetensors", row.id).into());
+    let layer = |k: usize| {
+        let numbers = network.layer_params(params, k).to_vec();
+        (format!("{k}.{}", network.layers()[k].name()), vec![numbers.len()], numbers)
+    };
+    Finished { row, tensors: Some(Tensors { tensors: (0..=last).map(layer).collect(), about: None }) }
 }
 
 /// The row of a run that was carried out, all parameters in it.
-pub fn numbers_row(spec: &Spec, outcome: &Outcome<f32>) -> Row {
-    row(spec, outcome, None)
-}
-
-fn row(spec: &Spec, outcome: &Outcome<f32>, curve: Option<Curve>) -> Row {
+pub fn numbers_row(spec: &Spec, outcome: &Outcome<f32>, curve: Option<Curve>) -> Row {
     let (status, reason) = match outcome.status {
         nalm::Status::Diverged { step } => (Status::Diverged, Some(format!("step {step}"))),
         nalm::Status::Completed | nalm::Status::Cancelled { .. } => (Status::Completed, None),
@@ -382,23 +416,6 @@ fn row(spec: &Spec, outcome: &Outcome<f32>, curve: Option<Curve>) -> Row {
         row.series.insert("curve".into(), serde_json::to_value(curve).expect("a curve is plain data"));
     }
     row
-}
-
-/// Moves the parameters out of the row if they are too many for it; the last layer's stay if they are few.
-fn take_tensors(row: &mut Row, network: &Network<f32>, params: &[f32]) -> Option<Tensors> {
-    if params.len() <= MOST_IN_ROW {
-        return None;
-    }
-    let last = network.layers().len() - 1;
-    let own = network.layer_params(params, last);
-    let kept = if last > 0 && own.len() <= MOST_IN_ROW { own } else { &[] };
-    row.artefacts.insert("weights".into(), kept.to_vec().into());
-    row.artefacts.insert("weights_file".into(), format!("weights/{}.safetensors", row.id).into());
-    let layer = |k: usize| {
-        let numbers = network.layer_params(params, k).to_vec();
-        (format!("{k}.{}", network.layers()[k].name()), vec![numbers.len()], numbers)
-    };
-    Some(Tensors { tensors: (0..=last).map(layer).collect(), about: None })
 }
 
 fn result_hash(outcome: &Outcome<f32>) -> String {

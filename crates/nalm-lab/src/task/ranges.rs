@@ -1,6 +1,6 @@
 //! Problems whose inputs are drawn from a range, and are tested on another one.
 
-use super::numbers::Problem;
+use super::numbers::{About, Problem, complete};
 use crate::error::{Context, Error, Result, bail, ensure};
 use crate::run::Spec;
 use nalm::setting::Kind;
@@ -23,6 +23,8 @@ const RANGES: [Setting; 2] = [
     ),
 ];
 
+const NAMED: [&str; 4] = ["operation", "inputs", "range", "test_range"];
+
 /// The test range that was published with a training range.
 pub fn published_test_range(range: &str) -> Option<&'static str> {
     PAPER_RANGES.iter().find(|(train, _)| *train == range).map(|(_, test)| *test)
@@ -32,36 +34,17 @@ pub fn published_test_range(range: &str) -> Option<&'static str> {
 static TASKS: Mutex<BTreeMap<String, Arc<dyn nalm::Task<f32>>>> = Mutex::new(BTreeMap::new());
 
 impl Problem for Ranges {
-    fn name(&self) -> &str {
-        self.0.name
-    }
-
-    fn summary(&self) -> &str {
-        self.0.summary
+    fn about(&self) -> About {
+        let TaskSpec { name, summary, steps, ramp, .. } = self.0;
+        About { name, summary, named: &NAMED, steps, ramp }
     }
 
     fn settings(&self) -> Vec<Setting> {
         self.0.parameters.iter().copied().chain(RANGES).chain(DATA_SETTINGS).collect()
     }
 
-    fn named(&self) -> &[&'static str] {
-        &["operation", "inputs", "range", "test_range"]
-    }
-
-    fn steps(&self) -> u64 {
-        self.0.steps
-    }
-
-    fn ramp(&self) -> (u64, u64) {
-        self.0.ramp
-    }
-
     fn complete(&self, given: &mut Map<String, Value>) -> Result<()> {
-        for setting in self.0.parameters.iter().chain(&RANGES[..1]).filter(|s| self.named().contains(&s.name)) {
-            if !given.contains_key(setting.name) {
-                given.insert(setting.name.into(), crate::run::spec::json(&setting.parse(setting.default)?));
-            }
-        }
+        complete(given, self.0.parameters.iter().chain(&RANGES[..1]).filter(|s| NAMED.contains(&s.name)))?;
         let train = given["range"].as_str().unwrap_or_default().to_string();
         let Some(test) = given.get("test_range").and_then(Value::as_str) else {
             let Some(test) = published_test_range(&train) else {
@@ -86,26 +69,17 @@ impl Problem for Ranges {
 
     fn task(&self, spec: &Spec) -> Result<Arc<dyn nalm::Task<f32>>> {
         let options = spec.options(&["operation", "inputs"]);
-        let own: Map<String, Value> = self
-            .settings()
-            .iter()
-            .filter(|setting| !DATA_SETTINGS.iter().any(|data| data.name == setting.name))
-            .filter_map(|setting| Some((setting.name.into(), spec.get(setting.name)?.clone())))
-            .collect();
-        let key = format!("{} {}", self.0.name, Value::from(own));
+        let own = self.0.parameters.iter().chain(&RANGES);
+        let own = own.filter_map(|setting| Some((setting.name.to_string(), spec.get(setting.name)?.clone())));
+        let key = format!("{} {}", self.0.name, Value::from_iter(own));
         let train: Distribution = spec.text("range").parse()?;
         let mut tasks = TASKS.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = tasks.get(&key).cloned();
-        let task = match known {
-            Some(task) => task,
-            None => {
-                let place = || format!("task {}", self.0.name);
-                let task = (self.0.build)(&options, train.clone(), spec.text("test_range").parse()?).at(place)?;
-                let task: Arc<dyn nalm::Task<f32>> = task.into();
-                tasks.insert(key, Arc::clone(&task));
-                task
-            }
-        };
+        if !tasks.contains_key(&key) {
+            let place = || format!("task {}", self.0.name);
+            let task = (self.0.build)(&options, train.clone(), spec.text("test_range").parse()?).at(place)?;
+            tasks.insert(key.clone(), task.into());
+        }
+        let task = Arc::clone(&tasks[&key]);
         drop(tasks);
         with_data_settings(task, &options, &train).map_err(Error::from)
     }

@@ -1,37 +1,35 @@
 //! A table of one's own: inputs and target are columns of a CSV file, of which some rows are held out.
 
-use super::numbers::Problem;
+use super::choose::one_of;
+use super::numbers::{About, Problem, complete};
 use crate::error::{Context, Error, Result, bail, ensure};
 use crate::run::Spec;
-use crate::run::spec::{hex, json};
+use crate::run::spec::hex;
 use nalm::setting::Kind;
 use nalm::table::Records;
-use nalm::task::FrontLayer;
 use nalm::{Setting, Split, Table, TableTask};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Tables by the hash of their file and the columns that were read.
-type Tables = BTreeMap<(String, Vec<String>), Arc<Table>>;
-
-/// Files by their SHA-256, and the columns of them that were read. A specification names the hash; whoever made it gave the file.
+/// Files by their SHA-256. A specification names the hash; whoever made it gave the file.
 #[derive(Debug, Default)]
-pub struct TableProblem {
-    files: Mutex<BTreeMap<String, PathBuf>>,
-    tables: Mutex<Tables>,
+pub struct TableProblem(Mutex<BTreeMap<String, File>>);
+
+/// A file, and the columns of it that were read.
+#[derive(Debug, Default)]
+struct File {
+    path: PathBuf,
+    tables: BTreeMap<Vec<String>, Arc<Table>>,
 }
 
 const TEXT: Kind = Kind::Text { what: "text", normal: |text| Ok(text.into()) };
 const COLUMN: Kind = Kind::Text { what: "the name of a column", normal: |text| Ok(text.into()) };
 const SPLIT: Kind = Kind::Text {
     what: "random or extremes",
-    normal: |text| match text {
-        "random" | "extremes" => Ok(text.into()),
-        other => Err(nalm::Error::unknown("split", other, &["random", "extremes"])),
-    },
+    normal: |text| one_of("split", text, &["random", "extremes"]).map(|_| text.into()),
 };
 
 const SETTINGS: [Setting; 8] = [
@@ -50,34 +48,42 @@ const SETTINGS: [Setting; 8] = [
     ),
 ];
 
-const NAMED: [&str; 9] = ["data", "target", "columns", "inputs", "split", "split_by", "validation", "test", "goal"];
+const ABOUT: About = About {
+    name: "table",
+    summary: "t = a column of a CSV file, from other columns of it",
+    named: &["data", "target", "columns", "inputs", "split", "split_by", "validation", "test", "goal"],
+    steps: 50_000,
+    ramp: (20_000, 35_000),
+};
 
 impl TableProblem {
+    fn files(&self) -> MutexGuard<'_, BTreeMap<String, File>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The hash of a file, by which it is remembered, and the names of its columns.
     fn open(&self, file: &Path) -> Result<(String, Vec<String>)> {
         let bytes = read(file)?;
         let hash = hex(&Sha256::digest(&bytes));
         let names = Records::new(bytes.as_slice(), &file.display().to_string())?.headers().to_vec();
-        self.files.lock().unwrap_or_else(PoisonError::into_inner).insert(hash.clone(), file.to_path_buf());
+        self.files().entry(hash.clone()).or_default().path = file.to_path_buf();
         Ok((hash, names))
     }
 
     /// Some columns of the file with this hash. Columns that nobody asks for may hold anything.
     fn columns(&self, hash: &str, columns: &[&str]) -> Result<Arc<Table>> {
-        let key = (hash.to_string(), columns.iter().map(ToString::to_string).collect());
-        let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mut files, short) = (self.files(), &hash[..hash.len().min(12)]);
+        let Some(File { path, tables }) = files.get_mut(hash) else {
+            bail!("the table with the SHA-256 {short}… is not here; give its file with --data")
+        };
+        let key: Vec<String> = columns.iter().map(ToString::to_string).collect();
         if let Some(known) = tables.get(&key) {
             return Ok(Arc::clone(known));
         }
-        let file = self.files.lock().unwrap_or_else(PoisonError::into_inner).get(hash).cloned();
-        let short = &hash[..hash.len().min(12)];
-        let Some(file) = file else {
-            bail!("the table with the SHA-256 {short}… is not here; give its file with --data")
-        };
-        let bytes = read(&file)?;
+        let bytes = read(path)?;
         let same = hex(&Sha256::digest(&bytes)) == hash;
-        ensure!(same, "{} has changed: its SHA-256 was {short}…; put the old file back", file.display());
-        let table = Arc::new(Table::from_csv(bytes.as_slice(), &file.display().to_string(), Some(columns))?);
+        ensure!(same, "{} has changed: its SHA-256 was {short}…; put the old file back", path.display());
+        let table = Arc::new(Table::from_csv(bytes.as_slice(), &path.display().to_string(), Some(columns))?);
         tables.insert(key, Arc::clone(&table));
         Ok(table)
     }
@@ -87,36 +93,13 @@ fn read(file: &Path) -> Result<Vec<u8>> {
     std::fs::read(file).map_err(Error::file("cannot read the table", file))
 }
 
-/// The columns that a specification needs, each once.
-fn needed<'a>(columns: &'a str, target: &'a str, split_by: Option<&'a str>) -> Vec<&'a str> {
-    let mut all: Vec<&str> = columns.split(',').chain([target]).collect();
-    all.extend(split_by.filter(|name| !columns.split(',').any(|column| column == *name) && *name != target));
-    all
-}
-
 impl Problem for TableProblem {
-    fn name(&self) -> &str {
-        "table"
-    }
-
-    fn summary(&self) -> &str {
-        "t = a column of a CSV file, from other columns of it"
+    fn about(&self) -> About {
+        ABOUT
     }
 
     fn settings(&self) -> Vec<Setting> {
         SETTINGS.to_vec()
-    }
-
-    fn named(&self) -> &[&'static str] {
-        &NAMED
-    }
-
-    fn steps(&self) -> u64 {
-        50_000
-    }
-
-    fn ramp(&self) -> (u64, u64) {
-        (20_000, 35_000)
     }
 
     fn load(&self, file: &Path) -> Result<()> {
@@ -126,13 +109,10 @@ impl Problem for TableProblem {
     fn complete(&self, given: &mut Map<String, Value>) -> Result<()> {
         let text = |given: &Map<String, Value>, key: &str| given.get(key).and_then(Value::as_str).map(String::from);
         let Some(data) = text(given, "data") else { bail!("a table needs its file: data = \"measurements.csv\"") };
-        let known = self.files.lock().unwrap_or_else(PoisonError::into_inner).get(&data).cloned();
+        let known = self.files().get(&data).map(|file| file.path.clone());
         let (hash, names) = self.open(known.as_deref().unwrap_or(Path::new(&data)))?;
         let all: Vec<&str> = names.iter().map(String::as_str).collect();
-        let there = |name: &str| match all.contains(&name) {
-            true => Ok(()),
-            false => Err(nalm::Error::unknown("column", name, &all)).at(|| data.clone()),
-        };
+        let there = |name: &str| one_of("column", name, &all).at(|| data.clone());
         let Some(target) = text(given, "target") else {
             bail!("{data} needs a target, one of its columns: {}", all.join(", "))
         };
@@ -153,11 +133,7 @@ impl Problem for TableProblem {
         given.insert("data".into(), hash.into());
         given.insert("inputs".into(), columns.len().into());
         given.insert("columns".into(), columns.join(",").into());
-        for setting in SETTINGS.iter().filter(|s| ["split", "validation", "test", "goal"].contains(&s.name)) {
-            if !given.contains_key(setting.name) {
-                given.insert(setting.name.into(), json(&setting.parse(setting.default)?));
-            }
-        }
+        complete(given, SETTINGS.iter().filter(|setting| !setting.default.is_empty()))?;
         match text(given, "split").as_deref() {
             Some("extremes") => _ = given.entry("split_by").or_insert_with(|| target.into()),
             _ => ensure!(!given.contains_key("split_by"), "split_by is for split = \"extremes\""),
@@ -165,20 +141,20 @@ impl Problem for TableProblem {
         Ok(())
     }
 
-    fn front(&self, _spec: &Spec) -> Result<Vec<FrontLayer>> {
-        Ok(Vec::new())
-    }
-
     fn task(&self, spec: &Spec) -> Result<Arc<dyn nalm::Task<f32>>> {
-        let split_by = spec.get("split_by").and_then(Value::as_str);
-        let table = self.columns(spec.text("data"), &needed(spec.text("columns"), spec.text("target"), split_by))?;
+        let (target, split_by) = (spec.text("target"), spec.text("split_by"));
         let columns: Vec<&str> = spec.text("columns").split(',').collect();
+        let mut needed: Vec<&str> = columns.iter().copied().chain([target]).collect();
+        if !split_by.is_empty() && !needed.contains(&split_by) {
+            needed.push(split_by);
+        }
+        let table = self.columns(spec.text("data"), &needed)?;
         let share = |key: &str| spec.get(key).and_then(Value::as_f64).unwrap_or(f64::NAN);
         let (validation, test) = (share("validation"), share("test"));
         let split = match spec.text("split") {
-            "extremes" => Split::Extremes { column: spec.text("split_by").into(), validation, test },
+            "extremes" => Split::Extremes { column: split_by.into(), validation, test },
             _ => Split::Random { validation, test },
         };
-        Ok(Arc::new(TableTask::new(table, &columns, spec.text("target"), split, share("goal"))?))
+        Ok(Arc::new(TableTask::new(table, &columns, target, split, share("goal"))?))
     }
 }

@@ -11,6 +11,7 @@ use crate::mnist::Digits;
 use crate::pairs::Pair;
 use crate::tensor::Tensor;
 use nalm::Rng;
+use serde::{Serialize, Serializer};
 
 /// What an encoder is given in a forward pass: pairs of digits, and how to make samples of them.
 pub(crate) struct Samples<'a> {
@@ -48,15 +49,25 @@ pub(crate) trait Encoder: Send + std::fmt::Debug {
     fn pictures(&self, samples: usize) -> Vec<Vec<Picture>>;
 }
 
-/// A picture for people, `[row][column][channel]`, in the units of normalised MNIST.
-#[derive(Clone, Debug, PartialEq)]
+/// A picture for people, `[row][column][channel]`, in the units of normalised MNIST. It is written in sixteen shades, one hexadecimal
+/// digit a number.
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Picture {
     /// What it is.
+    #[serde(skip_serializing_if = "str::is_empty")]
     pub title: &'static str,
     /// Columns.
     pub width: usize,
     /// One or two.
     pub channels: usize,
     /// The numbers.
+    #[serde(serialize_with = "shades")]
     pub pixels: Vec<f32>,
+}
+
+fn shades<S: Serializer>(pixels: &[f32], serializer: S) -> Result<S::Ok, S::Error> {
+    // Normalised MNIST goes from -0.42 (paper) to 2.82 (ink).
+    let shade = |v: &f32| (((v + 0.4242) / 3.2457).clamp(0.0, 1.0) * 15.0).round() as u32;
+    let text: String = pixels.iter().map(|v| char::from_digit(shade(v), 16).unwrap_or('0')).collect();
+    serializer.serialize_str(&text)
 }

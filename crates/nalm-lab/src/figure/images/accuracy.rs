@@ -1,8 +1,8 @@
 //! Accuracy of the product and of both digits by model, on training and test pairs, with intervals over folds.
 
-use super::slots::{LEFT, Slots, WIDTH};
-use super::svg::{Axis, Svg};
-use super::{Figure, estimates, number, record};
+use crate::figure::slots::{LEFT, Slots, WIDTH};
+use crate::figure::svg::{Axis, Svg};
+use crate::figure::{Figure, estimates, number, parts, record};
 use crate::stats::{Estimate, standard_error};
 use crate::summary::Results;
 use crate::summary::histories::{models, rules};
@@ -29,16 +29,15 @@ pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
     for (panel, rule) in rules.iter().enumerate() {
         let (bottom, top) = slots.ends(panel);
         let y = Axis::linear(0.0, 100.0, bottom, top);
-        slots.svg.bold(LEFT, top - 10.0, &format!("Accuracy, {rule}, %"));
-        slots.ticks(&y);
+        slots.head(&format!("Accuracy, {rule}, %"), 10.0, &y);
         for (place, model) in models.iter().enumerate() {
             let (label, runs) = (model.label, model.products().len());
             for (k, (of, metric)) in SERIES.iter().enumerate() {
                 let metric = format!("{metric}_{rule}");
-                let [mean, lower, upper] = super::parts(model.share(&metric)).map(|v| v.map(|v| 100.0 * v));
+                let [mean, lower, upper] = parts(model.share(&metric)).map(|v| v.map(|v| 100.0 * v));
                 let e = Estimate { mean, lower, upper };
                 let values: Vec<f64> = model.values(&metric).iter().map(|v| 100.0 * v).collect();
-                let mut row = estimates(&[rule, &label, of, &runs], [e]);
+                let mut row = estimates(record(&[rule, &label, of, &runs]), [e]);
                 row.push(number(standard_error(&values)));
                 data.push(row);
                 let hint = format!("{label}, {of}: {:.2} % (n = {runs})", mean.unwrap_or_default());
@@ -49,7 +48,6 @@ pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
     }
     let labels: Vec<&str> = models.iter().map(|model| model.label).collect();
     let floor = slots.labels(rules.len(), &labels, if slots.slot() < 150.0 { 15.0 } else { 0.0 });
-    let names: Vec<(usize, &str)> = SERIES.iter().enumerate().map(|(k, (name, _))| (k, *name)).collect();
-    let end = slots.svg.legend(&names, LEFT, floor + 58.0);
-    Some(Figure::new("-accuracy", slots.svg, end + 12.0, data))
+    let names: Vec<_> = SERIES.iter().enumerate().map(|(k, (name, _))| (k, *name)).collect();
+    Some(Figure::with_legend("-accuracy", slots.svg, &names, (LEFT, floor + 58.0), data))
 }

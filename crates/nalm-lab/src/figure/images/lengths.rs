@@ -1,8 +1,8 @@
 //! The sequential task: success, solved-at and sparsity error over the length of the sequence.
 
-use super::slots::{LEFT, Slots, WIDTH};
-use super::svg::{Anchor, Svg, colour};
-use super::{Figure, columns, estimates};
+use crate::figure::slots::{LEFT, Slots, WIDTH};
+use crate::figure::svg::{Anchor, Svg, colour};
+use crate::figure::{Figure, columns, estimates, record};
 use crate::stats::Estimate;
 use crate::summary::Results;
 use crate::summary::histories::{Model, models};
@@ -25,16 +25,14 @@ pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
     if others.is_empty() {
         return None;
     }
-    let svg = Svg::new(
-        "Sequences of one to twenty digits: how many runs solve them, when, and how far their weights are from 0 or 1",
-        WIDTH,
-    );
+    let caption =
+        "Sequences of one to twenty digits: how many runs solve them, when, and how far their weights are from 0 or 1";
+    let svg = Svg::new(caption, WIDTH);
     let mut slots = Slots { svg, count: LENGTHS, marks: others.len(), margin: 0.15, high: 160.0, gap: 38.0 };
     for (k, (title, logarithmic)) in FACETS.into_iter().enumerate() {
         let all = others.iter().flat_map(|(_, cells)| cells);
         let y = slots.axis(k, logarithmic, all.map(|cell| facets(cell)[k]));
-        slots.svg.bold(LEFT, y.end - 10.0, title);
-        slots.ticks(&y);
+        slots.head(title, 10.0, &y);
         for (place, (model, cells)) in others.iter().enumerate() {
             let means = cells.iter().enumerate().filter_map(|(length, cell)| Some((length, facets(cell)[k].mean?)));
             let line: Vec<_> = means.clone().map(|(length, mean)| (slots.x(length, place), y.at(mean))).collect();
@@ -50,12 +48,12 @@ pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
     let lengths: Vec<String> = (1..=LENGTHS).map(|length| length.to_string()).collect();
     let floor = slots.labels(FACETS.len(), &lengths, 0.0);
     slots.svg.text(460.0, floor + 35.0, Anchor::Middle, "Digits in a sequence");
-    let names: Vec<(usize, &str)> = others.iter().map(|(model, _)| (model.index, model.label)).collect();
-    let end = slots.svg.legend(&names, LEFT, floor + 60.0);
-    let mut data = vec![columns(&[&"model", &"length", &"n", &"solved"], ["success", "solved_at", "sparsity_error"])];
+    let head = record(&[&"model", &"length", &"n", &"solved"]);
+    let mut data = vec![columns(head, ["success", "solved_at", "sparsity_error"])];
     for (model, cells) in &others {
-        let row = |(k, c): (usize, &ByLength)| estimates(&[&model.label, &(k + 1), &c.n, &c.solved], facets(c));
+        let row = |(k, c): (usize, &ByLength)| estimates(record(&[&model.label, &(k + 1), &c.n, &c.solved]), facets(c));
         data.extend(cells.iter().enumerate().map(row));
     }
-    Some(Figure::new("-lengths", slots.svg, end + 12.0, data))
+    let names: Vec<_> = others.iter().map(|(model, _)| (model.index, model.label)).collect();
+    Some(Figure::with_legend("-lengths", slots.svg, &names, (LEFT, floor + 60.0), data))
 }

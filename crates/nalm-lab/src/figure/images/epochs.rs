@@ -1,8 +1,8 @@
 //! Learning over the epochs: accuracy of both digits in the static tasks, the validation error in the sequential one.
 
-use super::grid::Grid;
-use super::svg::{Axis, Svg, colour, polyline};
-use super::{Figure, estimates, number, record};
+use crate::figure::grid::Grid;
+use crate::figure::svg::{Axis, Svg, colour, polyline};
+use crate::figure::{Figure, estimates, number, record};
 use crate::stats::{Estimate, student};
 use crate::summary::Results;
 use crate::summary::histories::{Model, models, rules};
@@ -10,10 +10,11 @@ use nalm_vision::score::Score;
 use nalm_vision::sequential::Measurement;
 
 const GRID: Grid = Grid { columns: 2, corner: (68.0, 30.0), size: (330.0, 190.0), step: (404.0, 268.0) };
+const WIDTH: f64 = 24.0 + 2.0 * GRID.step.0;
 
 pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
     let models = models(results);
-    if results.experiment.sections[0].task == "mnist-sequential" { errors(&models) } else { digits(results, &models) }
+    digits(results, &models).or_else(|| errors(&models))
 }
 
 /// The mean over runs at every epoch that all of them have reached.
@@ -30,8 +31,8 @@ fn means(model: &Model<'_>, value: impl Fn(&Score) -> f64) -> Vec<(f64, Estimate
 fn digits(results: &Results<'_>, models: &[Model<'_>]) -> Option<Figure> {
     let products = models.iter().flat_map(|model| model.products());
     let last = products.filter_map(|(_, all)| Some(all.last()?.epoch)).max()?.max(1);
-    let mut svg =
-        drawing("Test accuracy of the two digits over the epochs, mean over folds; ribbons are 95 % intervals");
+    let caption = "Test accuracy of the two digits over the epochs, mean over folds; ribbons are 95 % intervals";
+    let mut svg = Svg::new(caption, WIDTH);
     let mut data = vec![record(&[&"panel", &"model", &"epoch", &"mean", &"lower", &"upper"])];
     let panels = rules(results).iter().flat_map(|rule| [("first", 1, *rule), ("second", 2, *rule)]);
     for (k, (name, digit, rule)) in panels.clone().enumerate() {
@@ -50,7 +51,7 @@ fn digits(results: &Results<'_>, models: &[Model<'_>]) -> Option<Figure> {
                 svg.fill_lightly(&format!("{}Z", polyline(&ribbon)), colour(model.index), 0.15);
             }
             svg.polyline(&edge(|e| e.mean), colour(model.index), 1.5);
-            data.extend(means.iter().map(|(epoch, e)| estimates(&[&title, &model.label, epoch], [*e])));
+            data.extend(means.iter().map(|(epoch, e)| estimates(record(&[&title, &model.label, epoch]), [*e])));
         }
         svg.panel(&title, &x, &y, "epochs", "share right");
     }
@@ -63,7 +64,8 @@ type Panel = (&'static str, fn(&Measurement) -> Option<f64>);
 fn errors(models: &[Model<'_>]) -> Option<Figure> {
     let runs = || models.iter().flat_map(|m| m.sequences().into_iter().map(move |(seed, rows)| (m, seed, rows)));
     let last = runs().filter_map(|(.., rows)| Some(rows.last()?.step)).max()?.max(1);
-    let mut svg = drawing("Errors over the updates, one line a seed: validation pairs, and test sequences of ten");
+    let caption = "Errors over the updates, one line a seed: validation pairs, and test sequences of ten";
+    let mut svg = Svg::new(caption, WIDTH);
     let mut data = vec![record(&[&"model", &"seed", &"step", &"validation", &"test_10", &"sparsity"])];
     for (model, seed, rows) in runs() {
         for row in rows {
@@ -85,13 +87,8 @@ fn errors(models: &[Model<'_>]) -> Option<Figure> {
     Some(finish(svg, models, panels.len(), data))
 }
 
-fn drawing(caption: &str) -> Svg {
-    Svg::new(caption, 24.0 + 2.0 * GRID.step.0)
-}
-
 /// The legend below the panels, and the figure.
-fn finish(mut svg: Svg, models: &[Model<'_>], panels: usize, data: Vec<Vec<String>>) -> Figure {
-    let names: Vec<(usize, &str)> = models.iter().map(|model| (model.index, model.label)).collect();
-    let end = svg.legend(&names, 68.0, GRID.height(panels) - 10.0);
-    Figure::new("-epochs", svg, end + 12.0, data)
+fn finish(svg: Svg, models: &[Model<'_>], panels: usize, data: Vec<Vec<String>>) -> Figure {
+    let names: Vec<_> = models.iter().map(|model| (model.index, model.label)).collect();
+    Figure::with_legend("-epochs", svg, &names, (68.0, GRID.height(panels) - 10.0), data)
 }

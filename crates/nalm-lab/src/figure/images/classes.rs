@@ -1,26 +1,24 @@
 //! Accuracy by digit, and what was taken for what, on one fold.
 
-use super::grid::Grid;
-use super::slots::{LEFT, Slots, WIDTH, bar};
-use super::svg::{Anchor, Axis, Svg, colour, mix};
-use super::{Figure, record};
+use crate::figure::grid::Grid;
+use crate::figure::slots::{LEFT, Slots, WIDTH, bar};
+use crate::figure::svg::{Anchor, Axis, Svg, colour, mix};
+use crate::figure::{Figure, record};
 use crate::summary::Results;
-use crate::summary::histories::models;
+use crate::summary::histories::{Model, is_strict, models};
 use nalm_vision::score::Confusion;
 
 /// The fold whose classes were published.
 const FOLD: u64 = 2;
 const CELL: f64 = 25.0;
 
-type Counts = [[u32; 10]; 10];
-
 pub(super) fn draw(results: &Results<'_>) -> Vec<Figure> {
     let models = models(results);
     // The published figures cut fractions off for isolated digits, and round for colours.
-    let truncated = results.experiment.sections[0].task == "mnist-isolated";
+    let truncated = is_strict(results);
     let read = models.iter().filter_map(|model| {
         let (_, rows) = model.products().into_iter().find(|(seed, _)| *seed == FOLD)?;
-        Some(Found { index: model.index, label: model.label, confusion: rows.last()?.confusion.as_ref()? })
+        Some((model, rows.last()?.confusion.as_ref()?))
     });
     let found: Vec<Found<'_>> = read.collect();
     if found.is_empty() {
@@ -29,27 +27,8 @@ pub(super) fn draw(results: &Results<'_>) -> Vec<Figure> {
     vec![bars(truncated, &found), matrices(truncated, &found)]
 }
 
-/// What one model took for what.
-struct Found<'a> {
-    index: usize,
-    label: &'a str,
-    confusion: &'a Confusion,
-}
-
-impl Found<'_> {
-    fn counts(&self, truncated: bool) -> &Counts {
-        if truncated { &self.confusion.truncated } else { &self.confusion.rounded }
-    }
-
-    /// How often a digit was there, what was not read as a number included.
-    fn all(&self, digit: usize) -> f64 {
-        f64::from((self.confusion.rounded[digit].iter().sum::<u32>() + self.confusion.unread[digit]).max(1))
-    }
-
-    fn share(&self, truncated: bool, digit: usize) -> f64 {
-        f64::from(self.counts(truncated)[digit][digit]) / self.all(digit)
-    }
-}
+/// A model, and what it took for what.
+type Found<'a> = (&'a Model<'a>, &'a Confusion);
 
 fn bars(truncated: bool, found: &[Found<'_>]) -> Figure {
     let svg = Svg::new(&format!("Test digits of fold {FOLD} that are read right"), WIDTH);
@@ -66,24 +45,26 @@ fn bars(truncated: bool, found: &[Found<'_>]) -> Figure {
     for (k, &(title, cut, low)) in panels.iter().enumerate() {
         let (bottom, top) = slots.ends(k);
         let (y, wide) = (Axis::linear(low, 1.0, bottom, top), slots.wide());
-        slots.svg.bold(LEFT, top - 9.0, title);
-        slots.ticks(&y);
+        slots.head(title, 9.0, &y);
         for digit in 0..10 {
-            for (place, of) in found.iter().enumerate() {
+            for (place, (model, confusion)) in found.iter().enumerate() {
                 let left = slots.x(digit, place) - 0.5 * wide;
-                slots.svg.fill(&bar(left, 0.9 * wide, bottom, y.at(of.share(cut, digit))), colour(of.index));
+                let d = bar(left, 0.9 * wide, bottom, y.at(confusion.share(cut, digit)));
+                slots.svg.fill(&d, colour(model.index));
             }
         }
         slots.edges(&y);
     }
     let mut data = vec![record(&[&"model", &"digit", &"fractions_cut_off", &"rounded"])];
-    for (of, digit) in found.iter().flat_map(|of| (0..10).map(move |digit| (of, digit))) {
-        data.push(record(&[&of.label, &digit, &of.share(true, digit), &of.share(false, digit)]));
+    for (model, confusion) in found {
+        for digit in 0..10 {
+            let [cut, rounded] = [true, false].map(|truncated| confusion.share(truncated, digit));
+            data.push(record(&[&model.label, &digit, &cut, &rounded]));
+        }
     }
     let floor = slots.labels(panels.len(), &["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"], 0.0);
-    let names: Vec<(usize, &str)> = found.iter().map(|of| (of.index, of.label)).collect();
-    let end = slots.svg.legend(&names, LEFT, floor + 44.0);
-    Figure::new("-classes", slots.svg, end + 12.0, data)
+    let names: Vec<_> = found.iter().map(|(model, _)| (model.index, model.label)).collect();
+    Figure::with_legend("-classes", slots.svg, &names, (LEFT, floor + 44.0), data)
 }
 
 fn matrices(truncated: bool, found: &[Found<'_>]) -> Figure {
@@ -95,16 +76,16 @@ fn matrices(truncated: bool, found: &[Found<'_>]) -> Figure {
     let grid = Grid { columns: 3, corner: (34.0, 44.0), size: (side, side), step: (side + 34.0, side + 66.0) };
     let mut svg = Svg::new(&caption, 24.0 + 3.0 * grid.step.0);
     let mut data = vec![record(&[&"model", &"true", &"read", &"count"])];
-    for (k, of) in found.iter().enumerate() {
+    for (k, (model, confusion)) in found.iter().enumerate() {
         let (left, top) = grid.place(k);
-        svg.bold(left, top - 24.0, of.label);
-        for (truth, row) in of.counts(truncated).iter().enumerate() {
+        svg.bold(left, top - 24.0, model.label);
+        for (truth, row) in confusion.counts(truncated).iter().enumerate() {
             let y = top + truth as f64 * CELL;
             svg.text(left - 6.0, y + 17.0, Anchor::End, &truth.to_string());
             svg.text(left + (truth as f64 + 0.5) * CELL, top - 6.0, Anchor::Middle, &truth.to_string());
             for (read, &count) in row.iter().enumerate() {
-                data.push(record(&[&of.label, &truth, &read, &count]));
-                let share = f64::from(count) / of.all(truth);
+                data.push(record(&[&model.label, &truth, &read, &count]));
+                let share = f64::from(count) / confusion.seen(truth);
                 let x = left + read as f64 * CELL;
                 let fill = mix([255.0; 3], [0.0, 90.0, 160.0], share.sqrt());
                 svg.fill(&format!("M{x:.1} {y:.1}h{CELL}v{CELL}h-{CELL}Z"), &fill);

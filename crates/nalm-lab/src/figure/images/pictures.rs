@@ -1,11 +1,12 @@
 //! What is shown, and what the transformers look at: people want to see it.
 
-use super::svg::{Anchor, Svg, rectangle};
-use super::{Figure, record};
+use crate::figure::mosaic::mosaic;
+use crate::figure::slots::WIDTH;
+use crate::figure::svg::{Anchor, Svg, rectangle};
+use crate::figure::{Figure, record};
 use crate::summary::Results;
 use crate::summary::histories::models;
 use serde::Deserialize;
-use std::collections::BTreeMap;
 
 /// A picture as rows keep it: one hexadecimal digit a number, row by row, channels together.
 #[derive(Deserialize)]
@@ -17,7 +18,6 @@ struct Drawn {
     pixels: String,
 }
 
-const WIDTH: f64 = 860.0;
 const GAP: f64 = 8.0;
 
 /// Samples of one run, or of several where they look at different things.
@@ -66,23 +66,14 @@ pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
     Some(Figure::new("-pictures", svg, top + 4.0, data))
 }
 
-/// Pixels of equal colour are one path, and neighbours in a row one rectangle.
 fn paint(svg: &mut Svg, picture: &Drawn, left: f64, top: f64, side: f64) {
     let shades: Vec<u32> = picture.pixels.chars().map(|c| c.to_digit(16).unwrap_or(0)).collect();
     let cells: Vec<&[u32]> = shades.chunks_exact(picture.channels.max(1)).collect();
     let size = side / picture.width as f64;
-    let mut paths: BTreeMap<&[u32], String> = BTreeMap::new();
-    for (row, line) in cells.chunks(picture.width).enumerate() {
-        let mut column = 0;
-        for run in line.chunk_by(|a, b| a == b) {
-            if run[0].iter().any(|shade| *shade > 0) {
-                let (x, y) = (left + column as f64 * size, top + row as f64 * size);
-                *paths.entry(run[0]).or_default() += &rectangle(x, y, run.len() as f64 * size, size);
-            }
-            column += run.len();
-        }
-    }
-    for (cell, d) in paths {
+    let paths = mosaic(&cells, picture.width, |row, column, length| {
+        rectangle(left + column as f64 * size, top + row as f64 * size, length as f64 * size, size)
+    });
+    for (cell, d) in paths.into_iter().filter(|(cell, _)| cell.iter().any(|shade| *shade > 0)) {
         svg.put(format!("<path d=\"{d}\" fill=\"{}\" shape-rendering=\"crispEdges\"/>", ink(cell)));
     }
     svg.stroke(&rectangle(left, top, side, side), "#999999", 0.7);

@@ -1,8 +1,8 @@
 //! The way of the head's two weights over the epochs, one panel a model, one line a fold or seed.
 
-use super::grid::Grid;
-use super::svg::{Svg, circle, mix};
-use super::{Figure, record};
+use crate::figure::grid::Grid;
+use crate::figure::svg::{Svg, circle, mix};
+use crate::figure::{Figure, record};
 use crate::summary::Results;
 use crate::summary::histories::{Model, models};
 
@@ -27,10 +27,9 @@ pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
     let models = models(results);
     let panels: Vec<_> = models.iter().map(|m| (m.label, ways(m))).filter(|(_, ways)| !ways.is_empty()).collect();
     let grid = Grid::new(3, 62.0, (240.0, 240.0), 64.0);
-    let mut svg = Svg::new(
-        "The head's weights over the epochs, from blue to red; crosses where they start and end, the ring is (1, 1)",
-        16.0 + 3.0 * grid.step.0,
-    );
+    let caption =
+        "The head's weights over the epochs, from blue to red; crosses where they start and end, the ring is (1, 1)";
+    let mut svg = Svg::new(caption, 16.0 + 3.0 * grid.step.0);
     let mut data = vec![record(&[&"model", &"seed", &"epoch", &"w1", &"w2"])];
     for (k, (label, ways)) in panels.iter().enumerate() {
         let (x, y) = grid.axes(k, (0.0, MOST), (0.0, MOST));
