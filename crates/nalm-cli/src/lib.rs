@@ -5,7 +5,7 @@
 //! use nalm_lab::Registry;
 //!
 //! let mut registry = Registry::default();
-//! // registry.catalogue.add_module(my_unit::spec(), my_unit::spec());
+//! // registry.catalogue.add_module(my_unit::spec(), my_unit::spec()).expect("the name is free");
 //! nalm_cli::run(&registry, std::env::args_os());
 //! ```
 

@@ -45,6 +45,14 @@ pub enum Error {
         /// What happened there.
         cause: Box<Error>,
     },
+    /// Something that is wrong with one setting.
+    #[error("{cause}")]
+    Setting {
+        /// Its name.
+        name: String,
+        /// What is wrong.
+        cause: Box<Error>,
+    },
     /// The caller's cancel flag was set; what is done is kept.
     #[error("stopped; all finished runs are kept, and the same command continues")]
     Stopped,
@@ -57,8 +65,17 @@ impl Error {
     /// The failure itself, without the places that it was met at.
     pub fn root(&self) -> &Error {
         match self {
-            Error::At { cause, .. } => cause.root(),
+            Error::At { cause, .. } | Error::Setting { cause, .. } => cause.root(),
             other => other,
+        }
+    }
+
+    /// The setting that it is about, if it is about one.
+    pub fn setting(&self) -> Option<&str> {
+        match self {
+            Error::Setting { name, .. } => Some(name),
+            Error::At { cause, .. } => cause.setting(),
+            _ => None,
         }
     }
 
@@ -89,13 +106,19 @@ impl From<serde_json::Error> for Error {
 }
 
 /// Says where an error happened.
-pub(crate) trait Context<T> {
+pub(crate) trait Context<T>: Sized {
     fn at(self, place: impl FnOnce() -> String) -> Result<T>;
+    /// Says which setting it is about.
+    fn about(self, setting: &str) -> Result<T>;
 }
 
 impl<T, E: Into<Error>> Context<T> for Result<T, E> {
     fn at(self, place: impl FnOnce() -> String) -> Result<T> {
         self.map_err(|error| Error::At { place: place(), cause: Box::new(error.into()) })
+    }
+
+    fn about(self, setting: &str) -> Result<T> {
+        self.map_err(|error| Error::Setting { name: setting.into(), cause: Box::new(error.into()) })
     }
 }
 

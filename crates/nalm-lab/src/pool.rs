@@ -100,7 +100,7 @@ fn jobs<'a>(catalogue: &'a Catalogue, runs: &'a [Spec]) -> Result<Vec<Job<'a>>> 
     let mut jobs: Vec<Job<'a>> = Vec::new();
     for spec in runs {
         let task = &**catalogue.task(spec.task())?;
-        let shared = task.shared(spec);
+        let shared = task.shared(catalogue, spec);
         let known = shared.as_ref().and_then(|key| places.get(key).copied());
         match known {
             Some(place) => jobs[place].specs.push(spec),

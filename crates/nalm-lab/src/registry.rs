@@ -1,7 +1,7 @@
 //! Everything there is: modules, tasks, metrics and figures. What a program of one's own adds is listed, run, compared and reported like
 //! the rest.
 
-use crate::error::Result;
+use crate::error::{Result, ensure};
 use crate::experiment::{self, Experiment, Names, Overrides, built_in};
 use crate::figure::{self, Kind};
 use crate::files::{Disk, Files};
@@ -54,7 +54,18 @@ impl Registry {
     pub fn load_all(&self, names: &[String], overrides: &Overrides) -> Result<Vec<Experiment>> {
         let all = built_in::names(&self.catalogue);
         let names = if names == ["all"] { all } else { names.iter().map(String::as_str).collect() };
-        names.into_iter().map(|name| self.load(name, overrides)).collect()
+        let mut experiments: Vec<Experiment> = Vec::new();
+        for name in names {
+            let loaded = self.load(name, overrides)?;
+            let taken = experiments.iter().any(|known| known.name == loaded.name);
+            ensure!(
+                !taken,
+                "two experiments are called {0}, and would share the page {0}.html; rename one",
+                loaded.name
+            );
+            experiments.push(loaded);
+        }
+        Ok(experiments)
     }
 
     /// The rows of an experiment, summarised.

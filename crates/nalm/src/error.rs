@@ -24,6 +24,14 @@ pub enum Error {
         /// The size that fits.
         want: usize,
     },
+    /// A name that something else has already.
+    #[error("there is a {what} called {name} already; give this one another name")]
+    Taken {
+        /// What it names.
+        what: &'static str,
+        /// The name.
+        name: String,
+    },
     /// A name that is on no list.
     #[error("unknown {what} '{got}'{} (valid: {valid})", nearest.as_ref().map_or(String::new(), |n| format!("; did you mean '{n}'?")))]
     Unknown {

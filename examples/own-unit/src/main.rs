@@ -54,6 +54,6 @@ impl<R: Real> Module<R> for Scaled {
 
 fn main() -> std::process::ExitCode {
     let mut registry = Registry::default();
-    registry.catalogue.add_module(spec(), spec());
+    registry.catalogue.add_module(spec(), spec()).expect("the name is free");
     nalm_cli::run(&registry, std::env::args_os())
 }

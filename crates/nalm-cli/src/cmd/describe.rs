@@ -5,8 +5,8 @@ use anyhow::Result;
 use nalm::Setting;
 use nalm::architecture::Layer;
 use nalm::module::Shape;
-use nalm_lab::Registry;
 use nalm_lab::task::network;
+use nalm_lab::{Error, Registry};
 use std::io::Write;
 
 pub(crate) fn run(registry: &Registry, arguments: &Describe) -> Result<()> {
@@ -43,6 +43,13 @@ pub(crate) fn run(registry: &Registry, arguments: &Describe) -> Result<()> {
 
 /// A module, a stack written with commas, or names joined as in nau-snmu. In a stack by names, every layer but the last has two outputs.
 pub(crate) fn layers(catalogue: &nalm_lab::task::Catalogue, text: &str) -> Result<Vec<network::Layer>> {
+    // As experiment files write it, options and all.
+    if text.trim_start().starts_with('[') {
+        let wrong = |error: &dyn std::fmt::Display| Error::Request(format!("cannot read the layers {text}: {error}"));
+        let table: toml::Table = toml::from_str(&format!("layers = {text}")).map_err(|error| wrong(&error))?;
+        let layers = serde_json::to_value(table)?["layers"].take();
+        return Ok(serde_json::from_value(layers).map_err(|error| wrong(&error))?);
+    }
     if text.contains(',') || text.contains("->") || catalogue.module(text).is_ok() {
         return text.split(',').map(|layer| Ok(network::Layer(layer.parse()?))).collect();
     }

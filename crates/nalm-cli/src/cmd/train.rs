@@ -6,6 +6,7 @@ use nalm::{LoggedErrors, Observer, Outcome, Status, formula};
 use nalm_lab::figure::record;
 use nalm_lab::report::csv;
 use nalm_lab::run::{Spec, schedule};
+use nalm_lab::task::choose::choose;
 use nalm_lab::task::{Choices, numbers_row};
 use nalm_lab::{Error, Registry, files};
 use serde_json::Value;
@@ -92,7 +93,10 @@ fn spec(registry: &Registry, arguments: &Train) -> Result<Spec> {
     let layers = arguments.layers.as_deref().map(|text| super::describe::layers(catalogue, text)).transpose()?;
     let module = layers.is_none().then(|| arguments.module.clone().unwrap_or_else(|| "nmu".into()));
     let schedule = arguments.schedule.as_deref().map(schedule::Written::named).transpose()?;
-    let choices = Choices { module, layers, schedule, values, seed: arguments.seed };
+    let mut choices = Choices { module, layers, schedule, seed: arguments.seed, ..Choices::default() };
+    for (name, value) in &values {
+        choose(catalogue, &**task, &mut choices, name, value, true);
+    }
     Ok(task.specify(catalogue, &choices)?)
 }
 

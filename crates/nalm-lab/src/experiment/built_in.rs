@@ -80,7 +80,9 @@ pub fn load(catalogue: &Catalogue, known: &Names, name: &str, overrides: &Overri
 
 /// What to type for an experiment: its name, or its file if it did not come with the library.
 pub(super) fn command(name: &str, path: &Path, preset: &str, overrides: &Overrides) -> String {
-    let own = path.display().to_string();
+    // Folders of one machine tell nobody anything.
+    let shown = if path.is_absolute() { Path::new(path.file_name().unwrap_or_default()) } else { path };
+    let own = shown.display().to_string();
     let built_in = BUILT_IN.iter().any(|(known, _)| *known == name) && own == format!("{name}.toml");
     format!("nalm reproduce {} --preset {preset}{}", if built_in { name } else { &own }, overrides.typed())
 }

@@ -5,9 +5,10 @@ use super::written::{Model, Preset, Section as WrittenSection, Seeds, Settings, 
 use super::{Experiment, Group, Names, Overrides, Section, built_in, expectation, set};
 use crate::error::{Context, Error, Result, bail, ensure};
 use crate::run::schedule;
-use crate::task::choose::one_of;
+use crate::task::choose::{choose, one_of};
 use crate::task::{Catalogue, Choices, Task, network};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::path::Path;
 use toml::Spanned;
 
@@ -37,9 +38,20 @@ pub fn check(
     let written: Written = toml::from_str(text).map_err(|error| Error::Request(format!("{file}: {error}")))?;
     let only = (written.preset.len() == 1).then(|| written.preset.keys().next().cloned()).flatten();
     let preset = overrides.preset.clone().or_else(|| written.default_preset.clone()).or(only);
-    let Some(preset) = preset else { bail!("{file} has no default_preset, and not exactly one preset") };
+    let Some(preset) = preset else {
+        strange(&file, &written)?;
+        bail!("{file} has no default_preset, and not exactly one [preset.NAME]");
+    };
     let folder = path.parent().unwrap_or(Path::new(""));
     Checker { catalogue, names, file, folder, text, overrides, preset, written }.experiment(name, path)
+}
+
+/// Refuses tables at the top of a file that none of its keys take: they were mistyped.
+fn strange(file: &str, written: &Written) -> Result<()> {
+    let known = ["preset", "section", "model", "schedule", "expect", "sweep"];
+    let is_table = |value: &Value| value.is_object() || value.get(0).is_some_and(Value::is_object);
+    let key = written.settings.iter().find(|(_, value)| is_table(value)).map(|(key, _)| key);
+    key.map_or(Ok(()), |key| one_of("table", key, &known).map(drop).at(|| file.into()))
 }
 
 impl Checker<'_> {
@@ -66,7 +78,14 @@ impl Checker<'_> {
 
     fn experiment(&self, name: &str, path: &Path) -> Result<Experiment> {
         let written = &self.written;
+        strange(&self.file, written)?;
+        ensure!(!written.model.is_empty() || written.task.is_none(), "{} has a task and no [[model]]", self.file);
         self.known_preset(&self.preset)?;
+        let names = written.section.iter().map(|section| section.name.as_str()).chain(written.title.as_deref());
+        for name in names.chain(written.model.iter().filter_map(|model| model.label.as_deref())) {
+            let control = name.chars().any(char::is_control);
+            ensure!(!control, "{}: the name {name:?} has a control character in it; leave that out", self.file);
+        }
         for (schedule, phases) in &written.schedule {
             phases.read().at(|| format!("{}, schedule {schedule}", self.file))?;
         }
@@ -155,7 +174,10 @@ impl Checker<'_> {
         }
         let sweep = self.preset(section, |preset| preset.sweep.as_ref()).or(section.sweep.as_ref());
         let sweep = places::sweep(self, sweep.unwrap_or(&written.sweep))?;
-        let ranges = places::ranges(self, &**task, self.preset(section, |preset| preset.ranges.as_deref()))?;
+        let ranges = self.preset(section, |preset| preset.ranges.as_deref()).or(section.ranges.as_deref());
+        let has_ranges = task.settings().iter().any(|setting| setting.name == "range");
+        let ranges = ranges.or(written.ranges.as_deref().filter(|_| has_ranges));
+        let ranges = places::ranges(self, &**task, ranges)?;
         let apart = !sweep.is_empty() && ranges.len() > 1;
         for part in ranges.chunks(if apart { 1 } else { ranges.len() }) {
             let on = if section.name.is_empty() { "on" } else { " on" };
@@ -177,7 +199,13 @@ impl Checker<'_> {
         match seeds {
             Seeds::Count(_) => Ok((0..n).collect()),
             Seeds::List(list) if n > planned => bail!("{place} has {} seeds, fewer than {n}", list.len()),
-            Seeds::List(list) => Ok(list[..n as usize].to_vec()),
+            Seeds::List(list) => {
+                // The same run several times would be counted as several.
+                let mut seen = BTreeSet::new();
+                let twice = list.iter().find(|seed| !seen.insert(**seed));
+                ensure!(twice.is_none(), "{place} has the seed {} twice", twice.unwrap_or(&0));
+                Ok(list[..n as usize].to_vec())
+            }
         }
     }
 
@@ -207,10 +235,15 @@ impl Checker<'_> {
             ensure!((2..=200).contains(&side), "{file}: grid is {side}; give 2 to 200 starting weights a side");
         }
         let own = into.sections.len();
+        ensure!(into.sections.iter().all(|section| section.name != name), "{file}: two sections are called '{name}'");
         let places = places::both(ranges, sweep);
+        for (k, place) in places.iter().enumerate() {
+            let twice = places[..k].iter().any(|other| other.label == place.label);
+            ensure!(!twice, "{file}: {} is there twice; leave one out", place.label);
+        }
         for index in self.taking_part(section)? {
             let model = &self.written.model[index];
-            let mut base = self.choices(section, model)?;
+            let mut base = self.choices(section, task, model)?;
             if base.schedule.is_some() {
                 let asked = self.overrides.set.iter().any(|(key, _)| key == "steps");
                 let label = &into.models[index];
@@ -219,16 +252,12 @@ impl Checker<'_> {
             }
             for place in &places {
                 let mut choices = base.clone();
-                choices.values.extend(place.values.clone());
+                set::place(self, task, &mut choices, place);
                 set::apply(self, task, &mut choices);
-                let at = || match (&model.module, &model.layers) {
-                    _ if !sweep.is_empty() => format!("{file}, section {}, {}", section.name, place.label),
-                    (Some(module), _) => self.at(module),
-                    (_, layers) => layers.as_ref().map_or(file.clone(), |layers| self.at(layers)),
-                };
                 // What is wrong with a model or a value shows when one of its runs is made ready.
-                let first = task.specify(self.catalogue, &choices).map_err(|error| self.blame(error)).at(at)?;
-                let last_layer = task.check(self.catalogue, &first).at(at)?;
+                let made = task.specify(self.catalogue, &choices);
+                let made = made.and_then(|first| Ok((task.check(self.catalogue, &first)?, first)));
+                let (last_layer, first) = made.map_err(|error| self.blame(error, model, section))?;
                 let start = into.runs.len();
                 match section.grid {
                     None => into.runs.extend(seeds.iter().map(|&seed| first.with("seed", seed))),
@@ -250,33 +279,60 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// A wrong setting at the top of the file is named with its line.
-    fn blame(&self, error: Error) -> Error {
-        let text = error.to_string();
-        match self.written.settings.keys().find(|key| text.contains(key.as_str())) {
-            Some(key) => Error::At { place: self.line_of_key(key), cause: Box::new(error) },
-            None => error,
-        }
+    /// An error with the place of the setting that it is about, or of the model.
+    fn blame(&self, error: Error, model: &Model, section: &WrittenSection) -> Error {
+        let overrides = self.overrides;
+        let of_model = || match (&model.module, &model.layers) {
+            (Some(module), _) => self.at(module),
+            (_, layers) => layers.as_ref().map_or(self.file.clone(), |layers| self.at(layers)),
+        };
+        let in_file = |key: &str| {
+            let [all, own] = [&self.written.preset, &section.preset].map(|all| all.get(&self.preset));
+            let presets = [all, own].into_iter().flatten();
+            let mut settings = vec![&self.written.settings, &section.settings];
+            settings.extend(presets.map(|preset| &preset.settings));
+            settings.iter().any(|settings| settings.contains_key(key)) && !model.options.contains_key(key)
+        };
+        let place = match error.setting() {
+            Some("range" | "test_range") if !overrides.ranges.is_empty() => "--range".into(),
+            Some(key) if overrides.set.iter().any(|(known, _)| known == key) => format!("--set {key}"),
+            Some(key) if overrides.sweep.iter().any(|(known, _)| known == key) => format!("--sweep {key}"),
+            Some(key) if in_file(key) || self.is_swept(key, section) => self.line_of_key(key),
+            _ => of_model(),
+        };
+        Error::At { place, cause: Box::new(error) }
     }
 
-    /// What a model has chosen, from the most general to the most particular.
-    fn choices(&self, section: &WrittenSection, model: &Model) -> Result<Choices> {
+    /// Whether a sweep of the file goes over a setting.
+    fn is_swept(&self, key: &str, section: &WrittenSection) -> bool {
+        let own = self.preset(section, |preset| preset.sweep.as_ref()).or(section.sweep.as_ref());
+        own.unwrap_or(&self.written.sweep).contains_key(key)
+    }
+
+    /// What a model has chosen, from the most general to the most particular. What only other models have is theirs.
+    fn choices(&self, section: &WrittenSection, task: &dyn Task, model: &Model) -> Result<Choices> {
         let written = &self.written;
         let [base, own] = [&written.preset, &section.preset].map(|all| all.get(&self.preset).map(|p| &p.settings));
-        let all = [Some(&written.settings), base, Some(&section.settings), own, Some(&model.options)];
-        let mut values: Settings = all.into_iter().flatten().flat_map(Settings::clone).collect();
-        values.extend(model.steps.get(&self.preset).map(|steps| ("steps".to_string(), (*steps).into())));
-        // A file of data is looked for beside the experiment.
-        if let Some(Value::String(file)) = values.get_mut("data") {
+        let general = [Some(&written.settings), base, Some(&section.settings), own].into_iter().flatten();
+        let mut general: Settings = general.flat_map(Settings::clone).collect();
+        general.extend(model.steps.get(&self.preset).map(|steps| ("steps".to_string(), (*steps).into())));
+        let mut choices = set::of_model(model);
+        choices.schedule = self.schedule(model)?;
+        for (key, value) in &general {
+            if set::has(self, task, &choices, key) || !set::is_anybodys(self, task, key) {
+                choose(self.catalogue, task, &mut choices, key, value, false);
+            }
+        }
+        choices.values.extend(model.options.clone());
+        self.beside(&mut choices);
+        Ok(choices)
+    }
+
+    /// A file of data is looked for beside the experiment.
+    pub(super) fn beside(&self, choices: &mut Choices) {
+        if let Some(Value::String(file)) = choices.values.get_mut("data") {
             *file = self.folder.join(&*file).display().to_string();
         }
-        Ok(Choices {
-            module: model.module.as_ref().map(|module| module.get_ref().clone()),
-            layers: model.layers.as_ref().map(|layers| layers.get_ref().clone()),
-            schedule: self.schedule(model)?,
-            values,
-            seed: 0,
-        })
     }
 
     /// A model's schedule, from the file or from the list.

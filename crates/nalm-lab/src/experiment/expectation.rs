@@ -42,6 +42,8 @@ pub enum Relation {
 
 pub(super) fn check(checker: &Checker<'_>, experiment: &Experiment) -> Result<Vec<Expectation>> {
     let sections: Vec<&str> = experiment.sections.iter().map(|section| section.name.as_str()).collect();
+    let places = super::places::all(checker)?;
+    let places: Vec<&str> = places.iter().map(String::as_str).collect();
     let mut all = Vec::new();
     for expect in &checker.written.expect {
         if let Some(preset) = &expect.preset {
@@ -54,11 +56,9 @@ pub(super) fn check(checker: &Checker<'_>, experiment: &Experiment) -> Result<Ve
         one_of("metric", metric, &checker.names.metrics).at(named)?;
         let relations = relations(checker, expect, metric).at(|| place.clone())?;
         ensure!(model.is_some() || metric == "noise_bound", "{place}: this expectation needs a model");
-        // A place that this preset does not have may be one of another preset, if it is a range.
-        let known =
-            |label: &str| experiment.sections.iter().any(|section| section.places.iter().any(|place| place == label));
-        if let Some(range) = expect.range.as_ref().filter(|range| !known(range.get_ref())) {
-            range.get_ref().parse::<nalm::Distribution>().at(|| checker.at(range))?;
+        // A place that this preset does not have may be one of another preset.
+        if let Some(range) = &expect.range {
+            one_of("range", range.get_ref(), &places).at(|| checker.at(range))?;
         }
         // A statement about a preset is none about runs with other settings.
         let other = expect.preset.as_ref().is_some_and(|preset| *preset != experiment.preset);
@@ -69,12 +69,18 @@ pub(super) fn check(checker: &Checker<'_>, experiment: &Experiment) -> Result<Ve
             expect.section.as_ref().map(|name| one_of("section", name.get_ref(), &sections).at(|| checker.at(name)));
         let named = named.transpose()?;
         let group = |label: &str| experiment.groups.iter().find(|g| Some(g.model) == model && g.place == label);
-        let labels = match &expect.range {
-            Some(range) => vec![range.get_ref().clone()],
-            // The only place of a task without ranges, or all of the paper's.
-            None if group("").is_some() => vec![String::new()],
-            None => super::places::paper_ranges(),
-        };
+        let mut labels: Vec<String> = expect.range.iter().map(|range| range.get_ref().clone()).collect();
+        if labels.is_empty() && model.is_none() {
+            labels = super::places::paper_ranges();
+        } else if labels.is_empty() {
+            // Wherever the model is run.
+            let mine = experiment.groups.iter().filter(|g| Some(g.model) == model);
+            for group in mine.filter(|g| named.is_none_or(|section| g.section == section)) {
+                if !labels.contains(&group.place) {
+                    labels.push(group.place.clone());
+                }
+            }
+        }
         for label in labels {
             let section = named.or_else(|| Some(group(&label)?.section)).unwrap_or(0);
             for &(length, relation) in &relations {

@@ -30,7 +30,10 @@ impl Overrides {
 
     /// As they are typed, the preset excepted.
     pub fn typed(&self) -> String {
-        let quoted = |text: String| if text.contains(['"', '\'', ' ', '[', '(']) { format!("'{text}'") } else { text };
+        // Whatever a shell might take for its own.
+        let safe = |c: char| c.is_ascii_alphanumeric() || "_=.,/:+-".contains(c);
+        let quoted =
+            |text: String| if text.chars().all(safe) { text } else { format!("'{}'", text.replace('\'', "'\\''")) };
         let seeds = self.seeds.map(|n| format!(" --seeds {n}"));
         let set = self.set.iter().map(|(key, value)| match key.as_str() {
             "steps" | "stream" => format!(" --{key} {}", plain(value)),
@@ -51,7 +54,12 @@ impl Overrides {
     pub(super) fn in_words(&self) -> String {
         let set = self.set.iter().map(|(key, value)| format!("{key} = {value}"));
         let seeds = self.seeds.map(|n| format!("the first {n} of the seeds"));
-        let all: Vec<String> = set.chain(seeds).collect();
+        let ranges = self.ranges.iter().map(|(train, _)| format!("the range {train}"));
+        let sweep = self
+            .sweep
+            .iter()
+            .map(|(key, values)| format!("{key} = {}", values.iter().map(plain).collect::<Vec<_>>().join(", ")));
+        let all: Vec<String> = set.chain(seeds).chain(ranges).chain(sweep).collect();
         if all.is_empty() { String::new() } else { format!("; but with {}", all.join(", ")) }
     }
 }

@@ -1,12 +1,12 @@
 //! Along what the runs of a section differ besides models and seeds: ranges, and settings that take several values.
 
 use super::check::Checker;
-use super::written::Range;
+use super::written::{Range, Sweep};
 use crate::error::{Context, Error, Result, ensure};
-use crate::task::{Catalogue, Task, published_test_range};
+use crate::task::{Catalogue, Task, published_test_range, test_range_for};
 use nalm::task::PAPER_RANGES;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use toml::Spanned;
 
 /// One range or value along a section's axis: how it is called, and what it sets.
@@ -33,6 +33,26 @@ pub(super) fn paper_ranges() -> Vec<String> {
     PAPER_RANGES.iter().map(|(train, _)| train.to_string()).collect()
 }
 
+/// The labels of every place that the file has at any preset: what a statement may be about.
+pub(super) fn all(checker: &Checker<'_>) -> Result<BTreeSet<String>> {
+    let written = &checker.written;
+    let presets = || written.preset.values().chain(written.section.iter().flat_map(|section| section.preset.values()));
+    let ranges = presets().map(|preset| preset.ranges.as_deref());
+    let ranges = ranges.chain(written.section.iter().map(|section| section.ranges.as_deref())).flatten();
+    let mut labels: BTreeSet<String> = paper_ranges().into_iter().collect();
+    for range in ranges.chain(written.ranges.as_deref()).flatten() {
+        let (train, test) = pair(range.get_ref()).at(|| checker.at(range))?;
+        labels.extend(test.map(|test| format!("{train}, tested on {test}")));
+        labels.insert(train);
+    }
+    let sweeps = presets().filter_map(|preset| preset.sweep.as_ref());
+    let sweeps = sweeps.chain(written.section.iter().filter_map(|section| section.sweep.as_ref()));
+    for sweep in sweeps.chain([&written.sweep]) {
+        labels.extend(self::sweep(checker, sweep)?.into_iter().map(|place| place.label));
+    }
+    Ok(labels)
+}
+
 /// Every range with every value, which names the place.
 pub(super) fn both(ranges: &[Place], sweep: &[Place]) -> Vec<Place> {
     let one = |range: &Place, value: &Place| {
@@ -46,8 +66,9 @@ pub(super) fn both(ranges: &[Place], sweep: &[Place]) -> Vec<Place> {
 }
 
 /// Every combination of the values of a sweep, those of the command line included.
-pub(super) fn sweep(checker: &Checker<'_>, written: &BTreeMap<String, Vec<Value>>) -> Result<Vec<Place>> {
-    let mut sweep = written.clone();
+pub(super) fn sweep(checker: &Checker<'_>, written: &Sweep) -> Result<Vec<Place>> {
+    let mut sweep: BTreeMap<String, Vec<Value>> =
+        written.iter().map(|(key, all)| (key.clone(), all.0.clone())).collect();
     sweep.extend(checker.overrides.sweep.iter().cloned());
     let several = sweep.len() > 1;
     let mut places = if sweep.is_empty() { Vec::new() } else { vec![Place::default()] };
@@ -68,6 +89,7 @@ pub(super) fn sweep(checker: &Checker<'_>, written: &BTreeMap<String, Vec<Value>
 pub(super) fn ranges(checker: &Checker<'_>, task: &dyn Task, written: Option<&[Spanned<Range>]>) -> Result<Vec<Place>> {
     if !task.settings().iter().any(|setting| setting.name == "range") {
         ensure!(written.is_none(), "{}: {} has no ranges", checker.file, task.name());
+        ensure!(checker.overrides.ranges.is_empty(), "--range: {} has no ranges; leave it out", task.name());
         return Ok(vec![Place::default()]);
     }
     let mut pairs: Vec<(String, Option<String>)> = checker.overrides.ranges.clone();
@@ -95,7 +117,7 @@ fn pair(written: &Range) -> Result<(String, Option<String>)> {
         Range::Pair { train, test } => Ok((normal(train)?, Some(normal(test)?))),
         Range::Train(train) => {
             let train = normal(train)?;
-            let example = format!("{{ train = \"{train}\", test = \"U[2,6)\" }}");
+            let example = format!("{{ train = \"{train}\", test = \"{}\" }}", test_range_for(&train));
             let missing = || Error::Request(format!("{train} has no published test range; give one: {example}"));
             published_test_range(&train).ok_or_else(missing).map(|_| (train, None))
         }

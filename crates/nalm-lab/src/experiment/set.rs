@@ -1,26 +1,53 @@
-//! Settings from the command line: for the models that have them.
+//! Settings for the models that have them: of the file, of a place along a sweep, and of the command line.
 
 use super::check::Checker;
 use super::overrides::plain;
+use super::places::Place;
+use super::written::Model;
 use super::{Experiment, Group};
 use crate::error::{Context, Result, ensure};
-use crate::task::{Choices, Task, choose};
+use crate::task::choose::{choose, declares, undeclared};
+use crate::task::{Choices, Task};
 use std::collections::BTreeSet;
+
+/// What a model is made of, with nothing chosen yet.
+pub(super) fn of_model(model: &Model) -> Choices {
+    Choices {
+        module: model.module.as_ref().map(|module| module.get_ref().clone()),
+        layers: model.layers.as_ref().map(|layers| layers.get_ref().clone()),
+        ..Choices::default()
+    }
+}
+
+/// Puts the values of a place into a model, as far as it has them.
+pub(super) fn place(checker: &Checker<'_>, task: &dyn Task, choices: &mut Choices, place: &Place) {
+    for (key, value) in &place.values {
+        if has(checker, task, choices, key) || !is_anybodys(checker, task, key) {
+            choose(checker.catalogue, task, choices, key, value, true);
+        }
+    }
+    if place.values.contains_key("data") {
+        checker.beside(choices);
+    }
+}
 
 /// Puts settings from the command line into a model that has them.
 pub(super) fn apply(checker: &Checker<'_>, task: &dyn Task, choices: &mut Choices) {
     for (key, value) in &checker.overrides.set {
-        if has(checker, task, choices.module.as_deref(), key) {
-            choices.values.insert(key.clone(), value.clone());
+        if has(checker, task, choices, key) {
+            choose(checker.catalogue, task, choices, key, value, true);
         }
     }
 }
 
 /// Whether a model on a task has a setting. Steps and streams are for all, so that tasks without them can say what they have instead.
-fn has(checker: &Checker<'_>, task: &dyn Task, module: Option<&str>, key: &str) -> bool {
-    let entry = module.and_then(|module| checker.catalogue.module(module).ok());
-    let options = entry.map_or(&[][..], |entry| entry.single.options);
-    ["steps", "stream"].contains(&key) || task.settings().iter().chain(options).any(|setting| setting.name == key)
+pub(super) fn has(checker: &Checker<'_>, task: &dyn Task, choices: &Choices, key: &str) -> bool {
+    ["steps", "stream"].contains(&key) || declares(checker.catalogue, task, choices, key)
+}
+
+/// Whether any model of the file has a setting.
+pub(super) fn is_anybodys(checker: &Checker<'_>, task: &dyn Task, key: &str) -> bool {
+    checker.written.model.iter().any(|model| has(checker, task, &of_model(model), key))
 }
 
 /// Says which models the settings are for; one that nobody has was mistyped.
@@ -29,9 +56,9 @@ pub(super) fn notes(checker: &Checker<'_>, experiment: &Experiment) -> Result<Ve
     let all: BTreeSet<usize> = experiment.groups.iter().map(|group| group.model).collect();
     for (key, value) in &checker.overrides.set {
         let has = |group: &&Group| {
-            let module = checker.written.model[group.model].module.as_ref().map(|module| module.get_ref().as_str());
+            let choices = of_model(&checker.written.model[group.model]);
             let task = checker.catalogue.task(&experiment.sections[group.section].task);
-            task.is_ok_and(|task| has(checker, &**task, module, key))
+            task.is_ok_and(|task| has(checker, &**task, &choices, key))
         };
         let have: BTreeSet<usize> = experiment.groups.iter().filter(has).map(|group| group.model).collect();
         let have: Vec<&str> = have.into_iter().map(|model| experiment.models[model].as_str()).collect();
@@ -40,7 +67,7 @@ pub(super) fn notes(checker: &Checker<'_>, experiment: &Experiment) -> Result<Ve
             ensure!(!known, "--set {key}: no model of {} has this option", experiment.name);
             let tasks = experiment.sections.iter().filter_map(|section| checker.catalogue.task(&section.task).ok());
             let tasks: Vec<&dyn Task> = tasks.map(|task| &**task).collect();
-            return Err(choose::undeclared(checker.catalogue, &tasks, key)).at(|| "--set".into());
+            return Err(undeclared(checker.catalogue, &tasks, key)).at(|| "--set".into());
         }
         if have.len() < all.len() {
             let (value, have) = (plain(value), have.join(", "));

@@ -11,7 +11,21 @@ use toml::Spanned;
 pub(super) type Settings = BTreeMap<String, serde_json::Value>;
 
 /// Settings that take several values.
-pub(super) type Sweep = BTreeMap<String, Vec<serde_json::Value>>;
+pub(super) type Sweep = BTreeMap<String, Values>;
+
+/// Values of a sweep; one alone needs no brackets.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(from = "serde_json::Value")]
+pub(super) struct Values(pub(super) Vec<serde_json::Value>);
+
+impl From<serde_json::Value> for Values {
+    fn from(value: serde_json::Value) -> Self {
+        match value {
+            serde_json::Value::Array(all) => Self(all),
+            one => Self(vec![one]),
+        }
+    }
+}
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -31,6 +45,8 @@ pub(super) struct Written {
     /// Training schedules of this experiment, by name.
     pub(super) schedule: BTreeMap<String, schedule::Written>,
     pub(super) expect: Vec<Expect>,
+    /// Training ranges, where neither a preset nor a section has its own.
+    pub(super) ranges: Option<Vec<Spanned<Range>>>,
     /// Settings that take several values.
     pub(super) sweep: Sweep,
     #[serde(flatten)]
@@ -66,7 +82,7 @@ pub(super) enum Range {
 
 /// Seeds: so many, or these.
 #[derive(Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "seeds are a number, such as 10, or a list of numbers from 0 on, such as [0, 3, 7]")]
 pub(super) enum Seeds {
     Count(u64),
     List(Vec<u64>),
@@ -81,6 +97,8 @@ pub(super) struct Section {
     pub(super) models: Option<Vec<Spanned<String>>>,
     /// Instead of seeds: this many starting weights along each side of the unit square.
     pub(super) grid: Option<usize>,
+    /// Training ranges, where no preset has its own.
+    pub(super) ranges: Option<Vec<Spanned<Range>>>,
     pub(super) sweep: Option<Sweep>,
     #[serde(default)]
     pub(super) preset: BTreeMap<String, Preset>,

@@ -20,6 +20,7 @@ mod trajectories;
 
 use crate::stats::Estimate;
 use crate::summary::Results;
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use svg::Svg;
 
@@ -99,6 +100,14 @@ pub fn all(results: &Results<'_>, kinds: &[Kind]) -> Vec<Figure> {
     let mut figures: Vec<Figure> = kinds.flat_map(|kind| (kind.draw)(results)).collect();
     if let Some(first) = figures.first_mut() {
         first.suffix.clear();
+    }
+    // Sections whose names differ in signs only would share a file.
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    for figure in &mut figures {
+        let times = seen.entry(figure.suffix.clone()).and_modify(|times| *times += 1).or_insert(1);
+        if *times > 1 {
+            figure.suffix += &format!("-{times}");
+        }
     }
     figures
 }

@@ -5,21 +5,21 @@ use super::table;
 use crate::stats::student;
 use crate::summary::histories::{Model, models};
 use crate::summary::sequences::{Thresholds, by_length, thresholds};
-use crate::summary::{Results, show};
+use crate::summary::{Results, of_section, show};
 
 fn percent(v: f64) -> String {
     format!("{:.1}", 100.0 * v)
 }
 
 /// Last rows of the static tasks: accuracies by three rules, on pairs with and without a zero; digits; weights.
-pub(super) fn products(results: &Results<'_>) -> Vec<Block> {
-    let models = models(results);
+pub(super) fn products(results: &Results<'_>, section: usize) -> Vec<Block> {
+    let (models, of) = (models(results, section), of_section(&results.experiment.sections[section]));
     let share = |model: &Model<'_>, metric: &str| show(model.share(metric), percent);
     let pairs = [("all", "product"), ("with a zero", "with_zero"), ("without a zero", "without_zero")];
     let by_rule = models.iter().flat_map(|model| {
         pairs.map(|(name, of)| {
             vec![
-                ("head", model.label.into()),
+                ("head", model.label.clone()),
                 ("runs", model.products().len().to_string()),
                 ("test pairs", name.into()),
                 ("strict %", share(model, &format!("{of}_strict"))),
@@ -37,7 +37,7 @@ pub(super) fn products(results: &Results<'_>) -> Vec<Block> {
         let error = student::interval(&model.values("test_error"), f64::NEG_INFINITY, f64::INFINITY);
         let of_weights = |text: String| if without { "–".into() } else { text };
         vec![
-            ("head", model.label.into()),
+            ("head", model.label.clone()),
             ("first digit, rounded %", share(model, "first_digit_rounded")),
             ("second digit, rounded %", share(model, "second_digit_rounded")),
             ("both, up to a swap %", share(model, "digits_up_to_a_swap")),
@@ -49,14 +49,15 @@ pub(super) fn products(results: &Results<'_>) -> Vec<Block> {
             ("weights at the end", format!("{}{more}", weights.join(", "))),
         ]
     });
-    let mut blocks = table("Test accuracy of the product, by rule and by whether a digit is zero", by_rule.collect());
-    blocks.extend(table("Digits and weights at the end", digits.collect()));
+    let mut blocks =
+        table(&format!("Test accuracy of the product, by rule and by whether a digit is zero{of}"), by_rule.collect());
+    blocks.extend(table(&format!("Digits and weights at the end{of}"), digits.collect()));
     blocks
 }
 
 /// Success by length, under thresholds from the reference; and where all models ended.
-pub(super) fn sequences(results: &Results<'_>) -> Vec<Block> {
-    let models = models(results);
+pub(super) fn sequences(results: &Results<'_>, section: usize) -> Vec<Block> {
+    let (models, of) = (models(results, section), of_section(&results.experiment.sections[section]));
     let mut blocks = match models.iter().find(|model| model.is_reference()).and_then(thresholds) {
         Some(limits) => success_table(&models, &limits),
         None => vec![Block::Text(
@@ -66,7 +67,7 @@ pub(super) fn sequences(results: &Results<'_>) -> Vec<Block> {
     let ends = models.iter().map(|model| {
         let share = |metric: &str| show(model.share(metric), percent);
         vec![
-            ("model", model.label.into()),
+            ("model", model.label.clone()),
             ("runs", model.sequences().len().to_string()),
             ("digit, rounded %", share("digit_rounded")),
             ("product of two %", share("two_digits_rounded")),
@@ -74,7 +75,7 @@ pub(super) fn sequences(results: &Results<'_>) -> Vec<Block> {
             ("weights", model.last_weights(3).join(", ")),
         ]
     });
-    blocks.extend(table("At the end", ends.collect()));
+    blocks.extend(table(&format!("At the end{of}"), ends.collect()));
     blocks
 }
 
@@ -87,7 +88,7 @@ fn success_table(models: &[Model<'_>], thresholds: &Thresholds) -> Vec<Block> {
     let mut rows = vec![line("threshold", thresholds.values.iter().map(|limit| format!("{limit:.1e}")).collect())];
     for model in models.iter().filter(|model| !model.is_reference()) {
         let judged = by_length(model, thresholds);
-        rows.push(line(model.label, judged.iter().map(|cell| format!("{} of {}", cell.solved, cell.n)).collect()));
+        rows.push(line(&model.label, judged.iter().map(|cell| format!("{} of {}", cell.solved, cell.n)).collect()));
     }
     let mut blocks = table("Success by length", rows);
     blocks.insert(1, Block::Text(threshold_text(thresholds)));

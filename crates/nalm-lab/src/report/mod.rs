@@ -65,9 +65,9 @@ pub fn write(
         match section.measures {
             Measures::Runs => blocks.extend(tables::results(results, k)),
             #[cfg(feature = "images")]
-            Measures::Products { .. } => blocks.extend(digits::products(results)),
+            Measures::Products { .. } => blocks.extend(digits::products(results, k)),
             #[cfg(feature = "images")]
-            Measures::Sequences => blocks.extend(digits::sequences(results)),
+            Measures::Sequences => blocks.extend(digits::sequences(results, k)),
             #[cfg(not(feature = "images"))]
             _ => {}
         }

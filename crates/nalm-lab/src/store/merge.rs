@@ -62,7 +62,8 @@ fn relation(store: &Store, from: &Path, into: &Store, to: &Path) -> Result<Relat
     let mut here = store.files().open(from).map_err(Error::file("cannot read", from))?;
     let (mut a, mut b) = (Vec::new(), Vec::new());
     loop {
-        (a.clear(), b.clear());
+        a.clear();
+        b.clear();
         there.by_ref().take(1 << 16).read_to_end(&mut a).map_err(Error::file("cannot read", to))?;
         here.by_ref().take(1 << 16).read_to_end(&mut b).map_err(Error::file("cannot read", from))?;
         let common = a.len().min(b.len());

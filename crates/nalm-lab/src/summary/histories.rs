@@ -8,8 +8,10 @@ use nalm_vision::{History, product, sequential};
 
 /// The runs of one model.
 pub struct Model<'a> {
-    /// Its label.
-    pub label: &'a str,
+    /// Its label, and its place along a sweep.
+    pub label: String,
+    /// The place alone; empty if nothing is swept.
+    pub place: &'a str,
     /// Its place in the file, by which figures choose colours.
     pub index: usize,
     /// Its rows, in the order of the seeds.
@@ -20,11 +22,14 @@ pub struct Model<'a> {
 /// A seed, and the weights of its run with the epochs at which they were measured.
 pub type Way<'a> = (u64, Vec<(u64, &'a [f32])>);
 
-/// The models of an experiment that have rows.
-pub fn models<'a>(results: &Results<'a>) -> Vec<Model<'a>> {
-    let experiment = results.experiment;
-    let groups = experiment.groups.iter();
-    let models = groups.map(|group| Model::new(&experiment.models[group.model], group.model, results.of(group)));
+/// The models of a section that have rows, at each of its places.
+pub fn models<'a>(results: &Results<'a>, section: usize) -> Vec<Model<'a>> {
+    let groups = results.experiment.groups.iter().filter(|group| group.section == section);
+    let models = groups.map(|group| {
+        let name = &results.experiment.models[group.model];
+        let label = if group.place.is_empty() { name.clone() } else { format!("{name}, {}", group.place) };
+        Model::new(label, &group.place, group.model, results.of(group))
+    });
     models.filter(|model| !model.rows.is_empty()).collect()
 }
 
@@ -40,13 +45,13 @@ pub fn rules(results: &Results<'_>) -> &'static [&'static str] {
 
 impl<'a> Model<'a> {
     /// A model and its rows.
-    pub fn new(label: &'a str, index: usize, rows: Vec<&'a Row>) -> Self {
+    pub fn new(label: String, place: &'a str, index: usize, rows: Vec<&'a Row>) -> Self {
         let history = |row: &&Row| {
             let value = row.series.get("history")?.clone();
             Some((row.spec.seed(), serde_json::from_value(value).ok()?))
         };
         let histories = rows.iter().filter_map(history).collect();
-        Self { label, index, rows, histories }
+        Self { label, place, index, rows, histories }
     }
 
     /// The measurements of each run of a static task, with its seed.

@@ -73,7 +73,8 @@ const SEVERAL: usize = 3;
 
 /// A statement about lengths beside what we found, under thresholds from the reference.
 pub(super) fn verdict(results: &Results<'_>, e: &Expectation) -> Option<Verdict> {
-    let models = models(results);
+    let mut models = models(results, e.section);
+    models.retain(|model| model.place == e.place);
     let find = |index: usize| models.iter().find(|model| model.index == index);
     let model = find(e.model?)?;
     let limits = thresholds(models.iter().find(|model| model.is_reference())?)?;

@@ -55,28 +55,37 @@ impl Default for Catalogue {
         let pairs = module::list::<f32>().into_iter().zip(module::list::<f64>());
         let modules = pairs.map(|(single, double)| ModuleEntry { single, double }).collect();
         let mut catalogue = Self { modules, tasks: Vec::new() };
-        nalm::task::list::<f32>().into_iter().for_each(|spec| catalogue.add_ranges(spec));
-        catalogue.add_task(Arc::new(Numbers::new(TableProblem::default())));
+        catalogue.tasks.extend(nalm::task::list::<f32>().into_iter().map(of_ranges));
+        catalogue.tasks.push(Arc::new(Numbers::new(TableProblem::default())));
         #[cfg(feature = "images")]
-        super::IMAGES.into_iter().for_each(|task| catalogue.add_task(Arc::new(task)));
+        catalogue.tasks.extend(super::IMAGES.into_iter().map(|task| Arc::new(task) as Arc<dyn Task>));
         catalogue
     }
 }
 
 impl Catalogue {
-    /// Adds a module, in both precisions.
-    pub fn add_module(&mut self, single: Spec<f32>, double: Spec<f64>) {
+    /// Adds a module, in both precisions. A name that is taken is refused: rows are told apart by it.
+    pub fn add_module(&mut self, single: Spec<f32>, double: Spec<f64>) -> Result<(), Error> {
+        let taken = self.module(single.name).is_ok();
+        if taken {
+            return Err(Error::Taken { what: "module", name: single.name.into() });
+        }
         self.modules.push(ModuleEntry { single, double });
+        Ok(())
     }
 
     /// Adds a task of the core's kind, whose data come from ranges.
-    pub fn add_ranges(&mut self, spec: TaskSpec<f32>) {
-        self.add_task(Arc::new(Numbers::new(Ranges(spec))));
+    pub fn add_ranges(&mut self, spec: TaskSpec<f32>) -> Result<(), Error> {
+        self.add_task(of_ranges(spec))
     }
 
-    /// Adds a task.
-    pub fn add_task(&mut self, task: Arc<dyn Task>) {
+    /// Adds a task. A name that is taken is refused.
+    pub fn add_task(&mut self, task: Arc<dyn Task>) -> Result<(), Error> {
+        if self.task(task.name()).is_ok() {
+            return Err(Error::Taken { what: "task", name: task.name().into() });
+        }
         self.tasks.push(task);
+        Ok(())
     }
 
     /// All modules.
@@ -115,6 +124,11 @@ impl Catalogue {
     pub fn option_names(&self) -> BTreeSet<&'static str> {
         self.modules.iter().flat_map(|entry| entry.single.options).map(|option| option.name).collect()
     }
+}
+
+/// A task of the core's kind.
+fn of_ranges(spec: TaskSpec<f32>) -> Arc<dyn Task> {
+    Arc::new(Numbers::new(Ranges(spec)))
 }
 
 /// What a name stands for, if it is an alias.

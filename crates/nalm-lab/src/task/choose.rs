@@ -1,7 +1,8 @@
 //! What was chosen, held against what tasks and modules declare.
 
+use super::network::Layer;
 use super::{Catalogue, Choices, Task};
-use crate::error::{Error, Result};
+use crate::error::{Context, Error, Result};
 use crate::run::spec::{json, setting};
 use serde_json::{Map, Value};
 
@@ -15,18 +16,49 @@ pub(crate) fn checked(catalogue: &Catalogue, task: &dyn Task, choices: &Choices)
     let module = choices.module.as_deref().map(|module| catalogue.module(module)).transpose()?;
     let (owner, options) = module.map_or(("", &[][..]), |entry| (entry.single.name, entry.single.options));
     let (settings, mut checked) = (task.settings(), Map::new());
-    for (name, value) in &choices.values {
+    let check = |name: &str, value: &Value| {
         let Some(declared) = settings.iter().chain(options).find(|setting| setting.name == name) else {
             // An option of another module is refused by this one.
-            if module.is_some() && catalogue.option_names().contains(name.as_str()) {
+            if module.is_some() && catalogue.option_names().contains(name) {
                 nalm::setting::find(owner, options, name)?;
             }
             return Err(undeclared(catalogue, &[task], name));
         };
         let wrong = || Error::Request(format!("{name} is {value}; it must be {}", declared.kind.name()));
-        checked.insert(name.clone(), json(&declared.check(&setting(value).ok_or_else(wrong)?)?));
+        Ok(json(&declared.check(&setting(value).ok_or_else(wrong)?)?))
+    };
+    for (name, value) in &choices.values {
+        checked.insert(name.clone(), check(name, value).about(name)?);
     }
     Ok(checked)
+}
+
+/// Whether a task, a model's module or one of its layers declares a setting.
+pub fn declares(catalogue: &Catalogue, task: &dyn Task, choices: &Choices, name: &str) -> bool {
+    let has = |module: &str| {
+        let entry = catalogue.module(module).ok();
+        entry.is_some_and(|entry| entry.single.options.iter().any(|option| option.name == name))
+    };
+    let of_task = task.settings().iter().any(|setting| setting.name == name);
+    let layers = choices.layers.iter().flatten();
+    of_task || choices.module.as_deref().is_some_and(has) || layers.into_iter().any(|layer| has(&layer.0.module))
+}
+
+/// Chooses a value for whoever declares it: the task, the module, or every layer that has such an option. What a layer itself says counts
+/// more, unless `over` it.
+pub fn choose(catalogue: &Catalogue, task: &dyn Task, choices: &mut Choices, name: &str, value: &Value, over: bool) {
+    let of_task = task.settings().iter().any(|setting| setting.name == name);
+    let mut placed = false;
+    for Layer(layer) in choices.layers.iter_mut().flatten().filter(|_| !of_task) {
+        let has = catalogue.module(&layer.module).is_ok_and(|e| e.single.options.iter().any(|o| o.name == name));
+        if has && (over || layer.options.get(name).is_none()) {
+            layer.options.set(name, setting(value).unwrap_or_else(|| value.to_string().into()));
+        }
+        placed |= has;
+    }
+    if !placed {
+        choices.values.insert(name.into(), value.clone());
+    }
 }
 
 /// What is wrong with a name that neither these tasks nor their modules declare: it belongs to another task, or was mistyped.

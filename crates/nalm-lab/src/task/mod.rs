@@ -1,7 +1,7 @@
 //! What can be run, one entry each: tasks with numbers, a table of one's own, tasks with images.
 
 mod catalogue;
-pub(crate) mod choose;
+pub mod choose;
 #[cfg(feature = "images")]
 mod images;
 pub mod network;
@@ -13,6 +13,7 @@ pub use catalogue::{Alias, Catalogue, ModuleEntry};
 #[cfg(feature = "images")]
 pub use images::{IMAGES, Images};
 pub use numbers::{About, Built, Numbers, Problem, numbers_row};
+pub(crate) use ranges::test_range_for;
 pub use ranges::{Ranges, published_test_range};
 pub use table::TableProblem;
 
@@ -98,7 +99,7 @@ pub trait Task: Send + Sync {
     fn cost(&self, spec: &Spec) -> f64;
 
     /// Runs with the same text here are one: the longest, which on its way is each of the others.
-    fn shared(&self, _spec: &Spec) -> Option<String> {
+    fn shared(&self, _catalogue: &Catalogue, _spec: &Spec) -> Option<String> {
         None
     }
 

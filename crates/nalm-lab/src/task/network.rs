@@ -1,7 +1,7 @@
 //! Stacks of layers as experiment files write them, and the options of modules.
 
 use super::catalogue::{Catalogue, alias};
-use crate::error::Result;
+use crate::error::{Result, bail};
 use crate::run::spec::{json, setting};
 use nalm::{Network, Options, architecture};
 use serde::{Deserialize, Serialize};
@@ -69,8 +69,22 @@ pub fn label(catalogue: &Catalogue, layers: &[Layer]) -> String {
 
 /// A stack of layers.
 pub fn stack(catalogue: &Catalogue, layers: &[Layer], inputs: usize) -> Result<Network<f32>> {
-    let layers: Vec<architecture::Layer> = layers.iter().map(|layer| layer.0.clone()).collect();
+    let layers = layers.iter().map(|Layer(layer)| plain(catalogue, layer)).collect::<Result<Vec<_>>>()?;
     Ok(architecture::stack(&layers, inputs, &|name| catalogue.module(name).map(|entry| entry.single.clone()))?)
+}
+
+/// A layer with the module and the option that an alias stands for.
+fn plain(catalogue: &Catalogue, layer: &architecture::Layer) -> Result<architecture::Layer> {
+    let Some(alias) = alias(&layer.module) else { return Ok(layer.clone()) };
+    let options = catalogue.module(alias.module)?.single.options;
+    let Some(declared) = options.iter().find(|option| option.name == alias.option) else {
+        bail!("{} is a way to train {}, and no layer; use {}", alias.name, alias.module, alias.module);
+    };
+    let mut layer = architecture::Layer { module: alias.module.into(), ..layer.clone() };
+    if layer.options.get(alias.option).is_none() {
+        layer.options.set(alias.option, declared.parse(alias.value)?);
+    }
+    Ok(layer)
 }
 
 /// The options of a module or alias, checked.
@@ -103,6 +117,15 @@ mod tests {
         let want = r#"[{"inputs":100,"module":"nau","outputs":3},{"module":"nau","outputs":2},{"module":"snmu","options":{"noise":"U[1,2]"}}]"#;
         assert_eq!(kept, want);
         assert_eq!(serde_json::from_str::<Vec<Layer>>(&kept).unwrap(), layers);
+        // What an alias stands for is part of the layer.
+        let network = |text: &str| stack(&catalogue, &serde_json::from_str::<Vec<Layer>>(text).unwrap(), 2);
+        let noise = |text: &str| format!("{:?}", network(text).unwrap().layers()[1]);
+        let batch = noise(r#"["nau 2->2", "snmu-batch"]"#);
+        assert_eq!(batch, noise(r#"["nau 2->2", {"module": "snmu", "noise": "batch"}]"#));
+        assert_ne!(batch, noise(r#"["nau 2->2", "snmu"]"#));
+        assert_eq!(network(r#"["nau 2->2", "mlp-1"]"#).unwrap().param_len(), 4 + 5);
+        let training = network(r#"["nau 2->2", "nmu-grad-noise"]"#).unwrap_err().to_string();
+        assert!(training.contains("is a way to train nmu, and no layer"), "{training}");
         let error = serde_json::from_str::<Layer>("\"nau 4>3\"").unwrap_err().to_string();
         assert!(error.contains("write it like \"nau 100->3\""), "{error}");
     }

@@ -283,9 +283,11 @@ impl Task for Numbers {
         })
     }
 
-    fn shared(&self, spec: &Spec) -> Option<String> {
+    fn shared(&self, catalogue: &Catalogue, spec: &Spec) -> Option<String> {
         // A curve thins out by the steps of its own run, and reinitialisations are counted over the whole of it.
-        let alone = spec.get("curve").is_some() || spec.module() == "inalu" || spec.get("layers").is_some();
+        let starts_over = |network: Network<f32>| Config::published(&network).reinit.is_some();
+        let alone = spec.get("curve").is_some() || spec.get("layers").is_some();
+        let alone = alone || self.network(catalogue, spec).is_ok_and(starts_over);
         (!alone).then(|| spec.with("steps", 0).id())
     }
 

@@ -1,7 +1,7 @@
 //! Problems whose inputs are drawn from a range, and are tested on another one.
 
 use super::numbers::{About, Problem, complete};
-use crate::error::{Context, Error, Result, bail, ensure};
+use crate::error::{Context, Error, Result};
 use crate::run::Spec;
 use nalm::setting::Kind;
 use nalm::task::{DATA_SETTINGS, FrontLayer, PAPER_RANGES, TaskSpec, with_data_settings};
@@ -30,6 +30,15 @@ pub fn published_test_range(range: &str) -> Option<&'static str> {
     PAPER_RANGES.iter().find(|(train, _)| *train == range).map(|(_, test)| *test)
 }
 
+/// A range apart from a training range, as an example for whoever has to give one.
+pub(crate) fn test_range_for(train: &str) -> String {
+    let range = train.parse::<Distribution>().ok();
+    let high = range.as_ref().and_then(Distribution::as_range).and_then(|range| range.intervals().last().copied());
+    high.map_or("U[2,6)".into(), |last| {
+        format!("U[{},{})", last.high(), last.high() + 4.0 * (last.high() - last.low()))
+    })
+}
+
 /// Tasks made before. Thousands of runs share a task, and some thresholds take a while to simulate.
 static TASKS: Mutex<BTreeMap<String, Arc<dyn nalm::Task<f32>>>> = Mutex::new(BTreeMap::new());
 
@@ -48,18 +57,22 @@ impl Problem for Ranges {
         let train = given["range"].as_str().unwrap_or_default().to_string();
         let Some(test) = given.get("test_range").and_then(Value::as_str) else {
             let Some(test) = published_test_range(&train) else {
-                bail!(
-                    "{train} has no published test range; give one with --test-range, or as {{ train = \"{train}\", test = \"U[2,6)\" }} in a file"
+                let example = test_range_for(&train);
+                let text = format!(
+                    "{train} has no published test range; give one with --test-range '{example}', or as {{ train = \"{train}\", test = \"{example}\" }} in a file"
                 );
+                return Err(Error::Request(text)).about("range");
             };
             given.insert("test_range".into(), test.into());
             return Ok(());
         };
         let overlap = overlap(&train.parse()?, &test.parse()?);
-        ensure!(
-            !overlap,
-            "the test range {test} overlaps the training range {train}; extrapolation is tested outside of it, so give ranges apart"
-        );
+        if overlap {
+            let text = format!(
+                "the test range {test} overlaps the training range {train}; extrapolation is tested outside of it, so give ranges apart"
+            );
+            return Err(Error::Request(text)).about("test_range");
+        }
         Ok(())
     }
 

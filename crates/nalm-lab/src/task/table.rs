@@ -110,13 +110,13 @@ impl Problem for TableProblem {
         let text = |given: &Map<String, Value>, key: &str| given.get(key).and_then(Value::as_str).map(String::from);
         let Some(data) = text(given, "data") else { bail!("a table needs its file: data = \"measurements.csv\"") };
         let known = self.files().get(&data).map(|file| file.path.clone());
-        let (hash, names) = self.open(known.as_deref().unwrap_or(Path::new(&data)))?;
+        let (hash, names) = self.open(known.as_deref().unwrap_or(Path::new(&data))).about("data")?;
         let all: Vec<&str> = names.iter().map(String::as_str).collect();
         let there = |name: &str| one_of("column", name, &all).at(|| data.clone());
         let Some(target) = text(given, "target") else {
             bail!("{data} needs a target, one of its columns: {}", all.join(", "))
         };
-        there(&target)?;
+        there(&target).about("target")?;
         let columns: Vec<String> = match text(given, "columns") {
             Some(list) => list.split(',').map(|name| name.trim().to_string()).collect(),
             None => names.iter().filter(|name| **name != target).cloned().collect(),
@@ -125,10 +125,10 @@ impl Problem for TableProblem {
         for column in &columns {
             ensure!(*column != target, "{data}: the target {target} is one of its own inputs; leave it out of columns");
             ensure!(!column.contains(','), "{data}: the name of the column '{column}' has a comma in it; rename it");
-            there(column)?;
+            there(column).about("columns")?;
         }
         if let Some(column) = text(given, "split_by") {
-            there(&column)?;
+            there(&column).about("split_by")?;
         }
         given.insert("data".into(), hash.into());
         given.insert("inputs".into(), columns.len().into());

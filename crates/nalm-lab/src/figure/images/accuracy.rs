@@ -18,7 +18,7 @@ const SERIES: [(&str, &str); 6] = [
 ];
 
 pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
-    let (models, rules) = (models(results), rules(results));
+    let (models, rules) = (models(results, 0), rules(results));
     if models.iter().all(|model| model.products().is_empty()) {
         return None;
     }
@@ -31,7 +31,7 @@ pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
         let y = Axis::linear(0.0, 100.0, bottom, top);
         slots.head(&format!("Accuracy, {rule}, %"), 10.0, &y);
         for (place, model) in models.iter().enumerate() {
-            let (label, runs) = (model.label, model.products().len());
+            let (label, runs) = (&model.label, model.products().len());
             for (k, (of, metric)) in SERIES.iter().enumerate() {
                 let metric = format!("{metric}_{rule}");
                 let [mean, lower, upper] = parts(model.share(&metric)).map(|v| v.map(|v| 100.0 * v));
@@ -46,7 +46,7 @@ pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
         }
         slots.edges(&y);
     }
-    let labels: Vec<&str> = models.iter().map(|model| model.label).collect();
+    let labels: Vec<&str> = models.iter().map(|model| model.label.as_str()).collect();
     let floor = slots.labels(rules.len(), &labels, if slots.slot() < 150.0 { 15.0 } else { 0.0 });
     let names: Vec<_> = SERIES.iter().enumerate().map(|(k, (name, _))| (k, *name)).collect();
     Some(Figure::with_legend("-accuracy", slots.svg, &names, (LEFT, floor + 58.0), data))

@@ -13,7 +13,7 @@ const FOLD: u64 = 2;
 const CELL: f64 = 25.0;
 
 pub(super) fn draw(results: &Results<'_>) -> Vec<Figure> {
-    let models = models(results);
+    let models = models(results, 0);
     // The published figures cut fractions off for isolated digits, and round for colours.
     let truncated = is_strict(results);
     let read = models.iter().filter_map(|model| {
@@ -63,7 +63,7 @@ fn bars(truncated: bool, found: &[Found<'_>]) -> Figure {
         }
     }
     let floor = slots.labels(panels.len(), &["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"], 0.0);
-    let names: Vec<_> = found.iter().map(|(model, _)| (model.index, model.label)).collect();
+    let names: Vec<_> = found.iter().map(|(model, _)| (model.index, model.label.as_str())).collect();
     Figure::with_legend("-classes", slots.svg, &names, (LEFT, floor + 44.0), data)
 }
 
@@ -78,7 +78,7 @@ fn matrices(truncated: bool, found: &[Found<'_>]) -> Figure {
     let mut data = vec![record(&[&"model", &"true", &"read", &"count"])];
     for (k, (model, confusion)) in found.iter().enumerate() {
         let (left, top) = grid.place(k);
-        svg.bold(left, top - 24.0, model.label);
+        svg.bold(left, top - 24.0, &model.label);
         for (truth, row) in confusion.counts(truncated).iter().enumerate() {
             let y = top + truth as f64 * CELL;
             svg.text(left - 6.0, y + 17.0, Anchor::End, &truth.to_string());

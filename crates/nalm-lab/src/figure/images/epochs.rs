@@ -13,7 +13,7 @@ const GRID: Grid = Grid { columns: 2, corner: (68.0, 30.0), size: (330.0, 190.0)
 const WIDTH: f64 = 24.0 + 2.0 * GRID.step.0;
 
 pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
-    let models = models(results);
+    let models = models(results, 0);
     digits(results, &models).or_else(|| errors(&models))
 }
 
@@ -58,6 +58,11 @@ fn digits(results: &Results<'_>, models: &[Model<'_>]) -> Option<Figure> {
     Some(finish(svg, models, panels.count(), data))
 }
 
+/// The error on sequences of ten; a row that somebody made may lack it.
+fn of_ten(row: &Measurement) -> Option<f64> {
+    row.test.get(9)?.error
+}
+
 /// A title, and what is drawn of a measurement.
 type Panel = (&'static str, fn(&Measurement) -> Option<f64>);
 
@@ -69,12 +74,12 @@ fn errors(models: &[Model<'_>]) -> Option<Figure> {
     let mut data = vec![record(&[&"model", &"seed", &"step", &"validation", &"test_10", &"sparsity"])];
     for (model, seed, rows) in runs() {
         for row in rows {
-            let [valid, test] = [row.valid.error, row.test[9].error].map(number);
+            let [valid, test] = [row.valid.error, of_ten(row)].map(number);
             data.push(record(&[&model.label, &seed, &row.step, &valid, &test, &row.sparsity]));
         }
     }
     let panels: [Panel; 2] =
-        [("validation error, two digits", |row| row.valid.error), ("test error, ten digits", |row| row.test[9].error)];
+        [("validation error, two digits", |row| row.valid.error), ("test error, ten digits", of_ten)];
     for (k, (title, value)) in panels.into_iter().enumerate() {
         let (x, y) = GRID.axes(k, (0.0, last as f64), (0.0, 1.0));
         let y = Axis::logarithmic(runs().flat_map(|(.., rows)| rows.iter().filter_map(value)), y.start, y.end);
@@ -89,6 +94,6 @@ fn errors(models: &[Model<'_>]) -> Option<Figure> {
 
 /// The legend below the panels, and the figure.
 fn finish(svg: Svg, models: &[Model<'_>], panels: usize, data: Vec<Vec<String>>) -> Figure {
-    let names: Vec<_> = models.iter().map(|model| (model.index, model.label)).collect();
+    let names: Vec<_> = models.iter().map(|model| (model.index, model.label.as_str())).collect();
     Figure::with_legend("-epochs", svg, &names, (68.0, GRID.height(panels) - 10.0), data)
 }

@@ -18,7 +18,7 @@ fn facets(cell: &ByLength) -> [Estimate; 3] {
 }
 
 pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
-    let models = models(results);
+    let models = models(results, 0);
     let limits = models.iter().find(|model| model.is_reference()).and_then(thresholds)?;
     let others: Vec<(&Model<'_>, Vec<ByLength>)> =
         models.iter().filter(|model| !model.is_reference()).map(|model| (model, by_length(model, &limits))).collect();
@@ -54,6 +54,6 @@ pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
         let row = |(k, c): (usize, &ByLength)| estimates(record(&[&model.label, &(k + 1), &c.n, &c.solved]), facets(c));
         data.extend(cells.iter().enumerate().map(row));
     }
-    let names: Vec<_> = others.iter().map(|(model, _)| (model.index, model.label)).collect();
+    let names: Vec<_> = others.iter().map(|(model, _)| (model.index, model.label.as_str())).collect();
     Some(Figure::with_legend("-lengths", slots.svg, &names, (LEFT, floor + 60.0), data))
 }

@@ -22,16 +22,18 @@ const GAP: f64 = 8.0;
 
 /// Samples of one run, or of several where they look at different things.
 pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
-    let models = models(results);
+    let models = models(results, 0);
     let mut shown: Vec<(&str, Vec<Vec<Drawn>>)> = Vec::new();
     for model in &models {
         let pictures = model.rows.first().and_then(|row| row.artefacts.get("pictures").cloned());
         let pictures: Option<Vec<Vec<Drawn>>> = pictures.and_then(|value| serde_json::from_value(value).ok());
-        let Some(pictures) = pictures.filter(|all| !all.is_empty()) else { continue };
+        let whole = |picture: &Drawn| picture.width > 0 && picture.channels > 0;
+        let drawable = |all: &Vec<Vec<Drawn>>| !all.is_empty() && all.iter().flatten().all(whole);
+        let Some(pictures) = pictures.filter(drawable) else { continue };
         // Without transformers every model sees the same.
         let warped = pictures[0].iter().any(|picture| !picture.title.is_empty());
         if shown.is_empty() || warped {
-            shown.push((if warped { model.label } else { "" }, pictures));
+            shown.push((if warped { model.label.as_str() } else { "" }, pictures));
         }
     }
     let first = shown.first()?.1.first()?;
