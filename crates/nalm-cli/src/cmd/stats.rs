@@ -3,6 +3,7 @@
 use crate::arguments::Stats;
 use anyhow::{Context, Result, bail, ensure};
 use nalm::table::Records;
+use nalm_lab::Error::Request;
 use nalm_lab::Registry;
 use nalm_lab::figure::{columns, estimates};
 use nalm_lab::report::csv;
@@ -72,8 +73,8 @@ fn read(registry: &Registry, path: &Path) -> Result<Table> {
     let mut records = Records::new(file, &name.to_string())?;
     let headers = records.headers().to_vec();
     let find = |column: &str| {
-        headers.iter().position(|h| h == column).with_context(|| {
-            format!("{name} has no column '{column}'; it needs seed, solved, solved_at and sparsity_error, and may have others")
+        headers.iter().position(|h| h == column).ok_or_else(|| {
+            Request(format!("{name} has no column '{column}'; it needs seed, solved, solved_at and sparsity_error, and may have others"))
         })
     };
     let own = [find("seed")?, find("solved")?, find("solved_at")?, find("sparsity_error")?];
@@ -87,9 +88,11 @@ fn read(registry: &Registry, path: &Path) -> Result<Table> {
     while let Some(record) = records.next_record()? {
         let (line, cell) = (record.line(), |column: usize| record.get(column).unwrap_or_default());
         let number = |column: usize| {
-            parse_number(cell(column)).with_context(|| {
+            parse_number(cell(column)).map_err(|why| {
                 let (head, text) = (&headers[column], cell(column));
-                format!("{name}, line {line}, column {head}: '{text}' is neither a finite number from 0 on nor NA")
+                Request(format!(
+                    "{name}, line {line}, column {head}: '{text}' is neither a finite number from 0 on nor NA: {why}"
+                ))
             })
         };
         let solved = match cell(own[1]).to_ascii_lowercase().as_str() {
@@ -100,13 +103,13 @@ fn read(registry: &Registry, path: &Path) -> Result<Table> {
                 unjudged += 1;
                 continue;
             }
-            other => bail!("{name}, line {line}, column solved: '{other}' is neither true nor false"),
+            other => bail!(Request(format!("{name}, line {line}, column solved: '{other}' is neither true nor false"))),
         };
         let (key, seed): (Vec<String>, _) = (grouping.iter().map(|&g| cell(g).into()).collect(), cell(own[0]));
         let twice = groups.get(&key).is_some_and(|group| group.runs.contains_key(&seed.into()));
         if twice {
-            let group = key.join(" ");
-            bail!("{name}, line {line}: a second run of {group} with seed {seed}; a column must tell them apart");
+            let what = format!("a second run of {} with seed {seed}", key.join(" "));
+            bail!(Request(format!("{name}, line {line}: {what}; a column must tell them apart")));
         }
         let (solved_at, error) = (number(own[2])?, number(own[3])?);
         let group = groups.entry(key).or_default();
@@ -117,7 +120,7 @@ fn read(registry: &Registry, path: &Path) -> Result<Table> {
     if unjudged > 0 {
         say!("{unjudged} runs that are neither solved nor unsolved are left out");
     }
-    ensure!(!groups.is_empty(), "{name} has no runs below its first line");
+    ensure!(!groups.is_empty(), Request(format!("{name} has no runs below its first line")));
     Ok(Table { columns: grouping.iter().map(|&g| headers[g].clone()).collect(), groups })
 }
 
@@ -171,13 +174,13 @@ fn print_csv(table: &Table) -> Result<()> {
 
 /// Two values of the first column that has both, matched by seed and by all other columns.
 fn compare(table: &Table, pair: &str, as_json: bool) -> Result<()> {
-    let (a, b) =
-        pair.split_once(',').context("--paired takes two names with a comma between them, such as NMU,sNMU")?;
-    let (a, b) = (a.trim(), b.trim());
+    let names = pair.split_once(',').map(|(a, b)| (a.trim(), b.trim()));
+    let missing = || Request("--paired takes two names with a comma between them, such as NMU,sNMU".into());
+    let (a, b) = names.ok_or_else(missing)?;
     let has = |column: usize, name: &str| table.groups.keys().any(|cells| cells[column] == name);
     let column = (0..table.columns.len()).find(|&column| has(column, a) && has(column, b));
-    let column = column
-        .with_context(|| format!("no column has both '{a}' and '{b}'; there are: {}", table.columns.join(", ")))?;
+    let none = || Request(format!("no column has both '{a}' and '{b}'; there are: {}", table.columns.join(", ")));
+    let column = column.ok_or_else(none)?;
     let mut pairs = Vec::new();
     for (cells, group) in table.groups.iter().filter(|(cells, _)| cells[column] == a) {
         let mut other = cells.clone();
@@ -185,7 +188,7 @@ fn compare(table: &Table, pair: &str, as_json: bool) -> Result<()> {
         let Some(other) = table.groups.get(&other) else { continue };
         pairs.extend(group.runs.iter().filter_map(|(seed, run)| Some((*run, *other.runs.get(seed)?))));
     }
-    ensure!(!pairs.is_empty(), "{a} and {b} have no seed in common");
+    ensure!(!pairs.is_empty(), Request(format!("{a} and {b} have no seed in common")));
     let p = paired::compare(&pairs);
     if as_json {
         return super::print_json(&json!({
