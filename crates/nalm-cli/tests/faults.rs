@@ -8,6 +8,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
+/// A folder, in memory where that can be had: thousands of syncs need not wait for a disk.
+fn scratch() -> tempfile::TempDir {
+    let memory = Path::new("/dev/shm");
+    let found = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
+    found.or_else(|_| tempfile::tempdir()).expect("a folder for the test")
+}
+
 const FAULTS: [&str; 4] = ["once", "full", "short", "kill"];
 
 /// Four runs; the wide network's weights are a file of their own.
@@ -67,7 +74,7 @@ fn every_fault(
     let mut hit = 0;
     for fault in FAULTS {
         for n in 1..1_000 {
-            let folder = tempfile::tempdir().unwrap();
+            let folder = scratch();
             let here = folder.path();
             put(here, start);
             let name = format!("{fault}:{n}");
@@ -95,7 +102,7 @@ fn compacted(here: &Path, store: &str) -> String {
 
 /// A folder with the experiment, and a store with all of its runs.
 fn started() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = scratch();
     std::fs::write(folder.path().join("tiny.toml"), TINY).unwrap();
     succeed(folder.path(), &["run", "tiny.toml", "--threads", "1"]);
     folder
@@ -204,7 +211,7 @@ fn exports() {
 /// A segment that is removed or cut while it is written is missed at the end.
 #[test]
 fn a_segment_that_somebody_removes_is_missed() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = scratch();
     let here = folder.path();
     std::fs::write(
         here.join("tiny.toml"),

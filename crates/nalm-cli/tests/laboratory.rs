@@ -138,7 +138,8 @@ fn exported_rows_feed_the_statistics() {
     succeed(here, &["export", "--csv", "rows.csv"]);
     let groups: serde_json::Value = serde_json::from_str(&succeed(here, &["stats", "rows.csv", "--json"])).unwrap();
     assert_eq!(groups.as_array().unwrap().len(), 48);
-    let row: serde_json::Value = serde_json::from_str(rows(folder.path(), "results").lines().next().unwrap()).unwrap();
+    let lines = succeed(here, &["export", "--jsonl", "-"]);
+    let row: serde_json::Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
     for key in ["id", "experiments", "spec", "status", "metrics", "artefacts", "version", "result_hash"] {
         assert!(row.get(key).is_some(), "{key}");
     }

@@ -90,8 +90,13 @@ fn mistakes_in_schedules_and_sweeps_are_named() {
         (&ranges, "steps = 24800, ramp", "steps = 0, ramp", ["schedule equal-samples", "steps of a phase is 0"]),
         (&ranges, "optimiser = \"adam\"", "optimiser = \"adamm\"", ["phase 1", "did you mean 'adam'"]),
         (&limits, "sweep = { overlap", "sweep = { overlapp", ["section overlap ratio", "did you mean 'overlap'"]),
-        (&limits, "{ inputs = [20] }", "{ inputs = [2.5] }", ["section inputs, 2.5", "it must be a whole number"]),
-        (&limits, "{ subset = [0.25] }", "{ subset = [1.25] }", ["section subset ratio, 1.25", "subset ratio is 1.25"]),
+        (
+            &limits,
+            "{ inputs = [20] }",
+            "{ inputs = [2.5] }",
+            ["section inputs: inputs is 2.5", "it must be a whole number"],
+        ),
+        (&limits, "{ subset = [0.25] }", "{ subset = [1.25] }", ["section subset ratio", "subset ratio is 1.25"]),
         (
             &limits,
             "{ label_noise = [1e-4] }",
@@ -198,7 +203,7 @@ fn the_command_line_takes_ranges_and_sweeps_too() {
     assert_eq!(experiment.sections[0].places, ["0.001", "0.01"]);
     assert_eq!(experiment.runs.len(), 3 * 2 * 2);
     assert!(experiment.runs.iter().all(|run| run.text("range") == "U[5,6)" && run.text("test_range") == "U[6,9)"));
-    let command = "nalm reproduce mine.toml --preset small --range 'U[5,6)' --test-range 'U[6,9)' --sweep learning_rate=0.001;0.01";
+    let command = "nalm reproduce mine.toml --preset small --range 'U[5,6)' --test-range 'U[6,9)' --sweep 'learning_rate=0.001;0.01'";
     assert_eq!(experiment.command, command);
 }
 
@@ -380,4 +385,84 @@ fn the_examples_of_the_documentation_load() {
         let experiment = loaded.unwrap_or_else(|error| panic!("{error}\n{text}"));
         assert!(!experiment.runs.is_empty(), "{text}");
     }
+}
+
+/// What some models have is theirs: in the file, along a sweep, and in the layers of a stack.
+#[test]
+fn settings_reach_the_models_and_layers_that_have_them() {
+    let base = "title = \"T\"\ntask = \"single-module\"\nNOISE\n[preset.a]\nseeds = 1\nsteps = 10\nranges = [\"U[1,2)\"]\n\
+        [[model]]\nmodule = \"nmu\"\n[[model]]\nmodule = \"snmu\"\n\
+        [[model]]\nlayers = [\"nau 2->2\", \"snmu\"]\n[[model]]\nlabel = \"own\"\nlayers = [\"nau 2->2\", { module = \"snmu\", noise = \"U[1,3]\" }]\n";
+    let noises = |text: &str, overrides: &Overrides| -> Vec<String> {
+        let noise = |run: &nalm_lab::run::Spec| match run.get("layers") {
+            Some(layers) => layers[1]["options"]["noise"].as_str().unwrap_or("-").to_string(),
+            None => {
+                if run.text("noise").is_empty() {
+                    "-".into()
+                } else {
+                    run.text("noise").to_string()
+                }
+            }
+        };
+        checked(text, overrides).unwrap().runs.iter().map(noise).collect()
+    };
+    let none = Overrides::default();
+    assert_eq!(noises(&base.replace("NOISE", ""), &none), ["-", "-", "-", "U[1,3]"]);
+    assert_eq!(noises(&base.replace("NOISE", "noise = \"U[1,2]\""), &none), ["-", "U[1,2]", "U[1,2]", "U[1,3]"]);
+    let swept =
+        base.replace("NOISE", "").replace("[preset.a]", "[sweep]\nnoise = [\"U[1,2]\", \"U[1,4]\"]\n[preset.a]");
+    let want = ["-", "-", "U[1,2]", "U[1,4]", "U[1,2]", "U[1,4]", "U[1,2]", "U[1,4]"];
+    assert_eq!(noises(&swept, &none), want);
+    let set = set("noise", "U[1,9]".into());
+    assert_eq!(noises(&base.replace("NOISE", ""), &set), ["-", "U[1,9]", "U[1,9]", "U[1,9]"]);
+    let loaded = checked(&base.replace("NOISE", ""), &set).unwrap();
+    assert_eq!(loaded.notes, ["noise = U[1,9] is set for sNMU, NAU-sNMU, own; the other models do not have it"]);
+}
+
+/// Whatever would count something twice, overwrite something, or say nothing, is refused with its line.
+#[test]
+fn what_could_not_be_told_apart_is_refused() {
+    let base = "title = \"T\"\ntask = \"single-module\"\n[preset.a]\nseeds = 2\nsteps = 10\nranges = [\"U[1,2)\"]\n[[model]]\nmodule = \"nmu\"\n";
+    let none = Overrides::default();
+    for (from, to, overrides, hint) in [
+        ("seeds = 2", "seeds = [3, 3]", &none, "has the seed 3 twice"),
+        ("seeds = 2", "seeds = -3", &none, "seeds are a number, such as 10"),
+        ("[\"U[1,2)\"]", "[\"U[1,2)\", \"U[1,2)\"]", &none, "U[1,2) is there twice"),
+        ("[preset.a]", "[sweep]\nlearning_rate = [1e-3, 0.001]\n[preset.a]", &none, "0.001 is there twice"),
+        ("[[model]]", "[[models]]", &none, "unknown table 'models'; did you mean 'model'"),
+        ("[preset.a]", "[presets.a]", &none, "did you mean 'preset'"),
+        ("title = \"T\"", "titel = \"T\"", &none, "line 1: unknown option 'titel'"),
+        ("steps = 10", "stepz = 10", &none, "line 5: unknown option 'stepz'; did you mean 'steps'"),
+        ("title = \"T\"", "title = \"T\\u001b[31m\"", &none, "control character"),
+        ("[\"U[1,2)\"]", "[\"U[3,4)\"]", &none, "test = \"U[4,8)\""),
+        (
+            "module = \"nmu\"",
+            "module = \"nmu\"\n[[expect]]\nmodel = \"nmu\"\nrange = \"U[3,5)\"\nis = 1.0\nsource = \"x\"",
+            &none,
+            "line 11: unknown range 'U[3,5)'",
+        ),
+        (
+            "module = \"nmu\"",
+            "module = \"nmu\"\n[[section]]\nname = \"x\"\n[[section]]\nname = \"x\"",
+            &none,
+            "two sections are called 'x'",
+        ),
+        ("", "", &set("learning_rate", "abc".into()), "--set learning_rate: learning_rate is"),
+    ] {
+        let message = checked(&base.replacen(from, to, 1), overrides).unwrap_err();
+        assert!(message.contains(hint), "{to}: {message}");
+    }
+    // One value needs no brackets, and ranges may stand at the top.
+    let text = base
+        .replace("ranges = [\"U[1,2)\"]\n", "")
+        .replace("[preset.a]", "ranges = [\"U[-2,2)\"]\n[sweep]\nlearning_rate = 0.1\n[preset.a]");
+    let loaded = checked(&text, &none).unwrap();
+    assert_eq!(
+        (loaded.runs[0].text("range"), loaded.sections[0].places.as_slice()),
+        ("U[-2,2)", &["0.1".to_string()][..])
+    );
+    // A statement without a range is about every place of the model.
+    let text = base.replace("[\"U[1,2)\"]", "[{ train = \"U[3,4)\", test = \"U[4,5)\" }]");
+    let loaded = checked(&format!("{text}[[expect]]\nmodel = \"nmu\"\nis = 1.0\nsource = \"x\"\n"), &none).unwrap();
+    assert_eq!(loaded.expectations.iter().map(|e| e.place.as_str()).collect::<Vec<_>>(), ["U[3,4)"]);
 }

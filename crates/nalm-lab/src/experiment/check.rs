@@ -63,8 +63,13 @@ impl Checker<'_> {
 
     /// The line of a key that stands in no particular table.
     pub(super) fn line_of_key(&self, key: &str) -> String {
-        let is_key =
-            |line: &str| line.trim_start().strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with('='));
+        // At the beginning of a line, or within braces.
+        let is_key = |line: &str| {
+            line.match_indices(key).any(|(at, _)| {
+                let (before, after) = (line[..at].trim_end(), line[at + key.len()..].trim_start());
+                (before.is_empty() || before.ends_with(['{', ','])) && after.starts_with('=')
+            })
+        };
         let line = self.text.lines().position(is_key);
         line.map_or(self.file.clone(), |line| format!("{}, line {}", self.file, line + 1))
     }
@@ -300,7 +305,8 @@ impl Checker<'_> {
             Some(key) if in_file(key) || self.is_swept(key, section) => self.line_of_key(key),
             _ => of_model(),
         };
-        Error::At { place, cause: Box::new(error) }
+        let of = if section.name.is_empty() { String::new() } else { format!(", section {}", section.name) };
+        Error::At { place: place + &of, cause: Box::new(error) }
     }
 
     /// Whether a sweep of the file goes over a setting.

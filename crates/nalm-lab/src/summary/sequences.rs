@@ -151,7 +151,7 @@ mod tests {
     }
 
     fn model<'a>(label: &'a str, rows: &'a [Row]) -> Model<'a> {
-        Model::new(label, 0, rows.iter().collect())
+        Model::new(label.into(), "", 0, rows.iter().collect())
     }
 
     /// Best rows have test errors 1, 2, 3, and mean 2, deviation 1; t with two degrees of freedom is 6.9646 at 99 %.

@@ -25,7 +25,8 @@ fn ways(model: &Model<'_>) -> Vec<Way> {
 
 pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
     let models = models(results, 0);
-    let panels: Vec<_> = models.iter().map(|m| (m.label.as_str(), ways(m))).filter(|(_, ways)| !ways.is_empty()).collect();
+    let panels: Vec<_> =
+        models.iter().map(|m| (m.label.as_str(), ways(m))).filter(|(_, ways)| !ways.is_empty()).collect();
     let grid = Grid::new(3, 62.0, (240.0, 240.0), 64.0);
     let caption =
         "The head's weights over the epochs, from blue to red; crosses where they start and end, the ring is (1, 1)";
