@@ -9,6 +9,9 @@ use std::path::PathBuf;
 #[derive(Debug, Parser)]
 #[command(name = "nalm", version, max_term_width = 100)]
 pub(crate) struct Cli {
+    /// How much memory a run may take, such as 8GB [default: half of the machine's]
+    #[arg(long, global = true, value_name = "SIZE", value_parser = nalm_lab::memory::parse)]
+    pub(crate) memory: Option<u64>,
     #[command(subcommand)]
     pub(crate) verb: Verb,
 }

@@ -31,7 +31,10 @@ use std::process::ExitCode;
 /// Does what the arguments say; the first of them is the name of the program.
 pub fn run(registry: &Registry, arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let verb = match Cli::try_parse_from(arguments) {
-        Ok(cli) => cli.verb,
+        Ok(cli) => {
+            cli.memory.into_iter().for_each(|bytes| registry.catalogue.memory.set(bytes));
+            cli.verb
+        }
         Err(error) => {
             _ = error.print();
             return ExitCode::from(error.exit_code() as u8);

@@ -259,3 +259,28 @@ fn a_failed_run_is_named_tried_again_and_then_forgotten() {
     assert_eq!(compacted(here, "results"), compacted(here, "good"));
     assert!(succeed(here, &["store", "check", "results"]).contains("failed     0"));
 }
+
+/// What no machine has is refused before anything is allocated, with what would have been needed.
+#[test]
+fn limits_are_checked_before_memory_is_taken() {
+    let folder = folder();
+    let here = folder.path();
+    for (arguments, hint) in [
+        (&["train", "--module", "mlp", "--hidden", "1000000000000"][..], "at most 2^31"),
+        (&["train", "--module", "mlp", "--hidden", "500000000", "--memory", "8GB"], "needs about"),
+        (&["train", "--task", "arithmetic", "--inputs", "100000", "--steps", "1", "--memory", "1GB"], "say --memory 8"),
+        (&["train", "--task", "arithmetic", "--set", "factors=100000000"], "at most 2^31"),
+        (
+            &["run", "many.toml", "--seeds", "1000000", "--dry-run", "--memory", "1GB"],
+            "a plan of 2000000 runs needs about 5 GB",
+        ),
+        (&["run", "many.toml", "--memory", "lots"], "write it like 8GB"),
+    ] {
+        fails_with(here, arguments, 2, hint);
+    }
+    #[cfg(feature = "images")]
+    for setting in ["batch=100000000", "samples=100000000000"] {
+        let run = ["run", "mnist-isolated", "--preset", "smoke", "--set", setting, "--dry-run"];
+        fails_with(here, &run, 2, "a run needs about");
+    }
+}

@@ -137,7 +137,7 @@ fn cycles_are_found() {
 }
 
 /// The laboratory's stations in the order of the data; each may import those before it only.
-const STATIONS: [&str; 12] = [
+const STATIONS: [&str; 13] = [
     "error",
     "files",
     "stats",

@@ -132,6 +132,17 @@ impl Config {
         })
     }
 
+    /// Bytes of memory that the run takes, to about a factor of two: the digits, the network with all that a batch leaves in it, and the
+    /// lists of samples.
+    pub fn bytes(&self) -> f64 {
+        let image = match self.view {
+            View::Isolated { halved: true } => 0.15e6,
+            View::Isolated { halved: false } => 0.6e6,
+            View::Colour { .. } => 1e6,
+        };
+        100e6 + image * self.batch as f64 + 200.0 * 16.0 * self.samples as f64
+    }
+
     /// Seconds that the run takes on one core of the machine that this was written on, to about a factor of two.
     pub fn seconds(&self) -> f64 {
         let samples = self.samples as f64;

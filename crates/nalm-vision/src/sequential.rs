@@ -112,6 +112,11 @@ impl Config {
         })
     }
 
+    /// Bytes of memory that the run takes, to about a factor of two.
+    pub fn bytes(&self) -> f64 {
+        100e6 + 0.3e6 * self.batch as f64
+    }
+
     /// Seconds that the run takes on one core of the machine that this was written on, to about a factor of two.
     pub fn seconds(&self) -> f64 {
         // There are 24,783 pairs of training images without zeros, and 13,531 images to validate and test.

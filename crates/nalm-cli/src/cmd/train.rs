@@ -17,6 +17,7 @@ use std::ops::ControlFlow;
 pub(crate) fn run(registry: &Registry, arguments: &Train) -> Result<()> {
     let spec = spec(registry, arguments)?;
     let task = registry.catalogue.task(spec.task())?;
+    registry.catalogue.memory.ensure("this run", task.bytes(&registry.catalogue, &spec)?)?;
     let Some(built) = task.built(&registry.catalogue, &spec)? else {
         let name = spec.task();
         anyhow::bail!(

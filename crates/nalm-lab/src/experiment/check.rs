@@ -12,6 +12,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use toml::Spanned;
 
+/// What a run takes in memory before it is carried out.
+const BYTES_OF_A_PLANNED_RUN: f64 = 2_500.0;
+
 /// A file being checked: where errors are, and what the command line wants.
 pub(super) struct Checker<'a> {
     pub(super) catalogue: &'a Catalogue,
@@ -246,7 +249,11 @@ impl Checker<'_> {
             let twice = places[..k].iter().any(|other| other.label == place.label);
             ensure!(!twice, "{file}: {} is there twice; leave one out", place.label);
         }
-        for index in self.taking_part(section)? {
+        let models = self.taking_part(section)?;
+        let each = section.grid.map_or(seeds.len(), |side| side * side);
+        let planned = into.runs.len() as f64 + (models.len() * places.len()) as f64 * each as f64;
+        self.catalogue.memory.ensure(&format!("a plan of {planned} runs"), BYTES_OF_A_PLANNED_RUN * planned)?;
+        for index in models {
             let model = &self.written.model[index];
             let mut base = self.choices(section, task, model)?;
             if base.schedule.is_some() {
@@ -261,7 +268,10 @@ impl Checker<'_> {
                 set::apply(self, task, &mut choices);
                 // What is wrong with a model or a value shows when one of its runs is made ready.
                 let made = task.specify(self.catalogue, &choices);
-                let made = made.and_then(|first| Ok((task.check(self.catalogue, &first)?, first)));
+                let made = made.and_then(|first| {
+                    self.catalogue.memory.ensure("a run", task.bytes(self.catalogue, &first)?)?;
+                    Ok((task.check(self.catalogue, &first)?, first))
+                });
                 let (last_layer, first) = made.map_err(|error| self.blame(error, model, section))?;
                 let start = into.runs.len();
                 match section.grid {

@@ -1,6 +1,7 @@
 //! The modules and tasks there are: those of this project, and those that a program of one's own adds.
 
 use super::{Numbers, Ranges, TableProblem, Task};
+use crate::memory::Budget;
 use nalm::Error;
 use nalm::module::{self, Spec};
 use nalm::task::TaskSpec;
@@ -47,6 +48,8 @@ const ALIASES: [Alias; 4] = [
 pub struct Catalogue {
     modules: Vec<ModuleEntry>,
     tasks: Vec<Arc<dyn Task>>,
+    /// How much memory a run may take.
+    pub memory: Budget,
 }
 
 impl Default for Catalogue {
@@ -54,7 +57,7 @@ impl Default for Catalogue {
     fn default() -> Self {
         let pairs = module::list::<f32>().into_iter().zip(module::list::<f64>());
         let modules = pairs.map(|(single, double)| ModuleEntry { single, double }).collect();
-        let mut catalogue = Self { modules, tasks: Vec::new() };
+        let mut catalogue = Self { modules, tasks: Vec::new(), memory: Budget::default() };
         catalogue.tasks.extend(nalm::task::list::<f32>().into_iter().map(of_ranges));
         catalogue.tasks.push(Arc::new(Numbers::new(TableProblem::default())));
         #[cfg(feature = "images")]

@@ -124,6 +124,13 @@ impl Task for Images {
         Ok(2)
     }
 
+    fn bytes(&self, _catalogue: &Catalogue, spec: &Spec) -> Result<f64> {
+        match self.view {
+            Some(view) => Ok(product(view, spec)?.bytes()),
+            None => Ok(sequence(spec)?.bytes()),
+        }
+    }
+
     fn cost(&self, spec: &Spec) -> f64 {
         let seconds = match self.view {
             Some(view) => product(view, spec).map(|config| config.seconds()),

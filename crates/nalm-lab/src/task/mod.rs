@@ -95,6 +95,11 @@ pub trait Task: Send + Sync {
         Ok(None)
     }
 
+    /// Bytes of memory that the run takes, about.
+    fn bytes(&self, _catalogue: &Catalogue, _spec: &Spec) -> Result<f64> {
+        Ok(0.0)
+    }
+
     /// Seconds that the run takes on one core of the machine that this was written on, to about a factor of two.
     fn cost(&self, spec: &Spec) -> f64;
 

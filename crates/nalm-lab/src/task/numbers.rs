@@ -12,8 +12,8 @@ use nalm::second_order::follow;
 use nalm::setting::Kind;
 use nalm::task::FrontLayer;
 use nalm::{
-    Config, GradientNoise, LoggedErrors, Network, Observer, Optimiser, Options, Outcome, Penalty, Setting, Stream,
-    Verdict,
+    BatchLayout, Config, GradientNoise, LoggedErrors, Network, Observer, Optimiser, Options, Outcome, Penalty, Setting,
+    Stream, Verdict,
 };
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
@@ -259,6 +259,29 @@ impl Task for Numbers {
 
     fn built(&self, catalogue: &Catalogue, spec: &Spec) -> Result<Option<Built>> {
         self.build(catalogue, spec).map(Some)
+    }
+
+    fn bytes(&self, catalogue: &Catalogue, spec: &Spec) -> Result<f64> {
+        let network = self.network(catalogue, spec)?;
+        let parameters = network.param_len() as f64;
+        let (number, sets) = (4.0, 2.0 * 10_000.0 * (network.shape().inputs as f64 + 1.0));
+        let at = BatchLayout::new(BATCH)?;
+        // Inputs, outputs, their gradients and the tape, in lanes of sixteen.
+        let layers = network.layers().iter().map(|layer| {
+            let shape = layer.shape();
+            let lanes = 2 * at.lanes() * (shape.inputs + shape.outputs) + layer.tape_len(at);
+            16.0 * lanes as f64
+        });
+        let mut numbers = 6.0 * parameters + sets + layers.sum::<f64>();
+        if let Some(written) = spec.get("schedule") {
+            let written: schedule::Written = serde_json::from_value(written.clone())?;
+            let samples =
+                written.phase.iter().filter_map(|phase| phase.settings.get("samples")?.as_u64()).max().unwrap_or(0)
+                    as f64;
+            // A Jacobian and a few square matrices, in double precision.
+            numbers += 2.0 * parameters * (samples + 4.0 * parameters);
+        }
+        Ok(number * numbers)
     }
 
     fn cost(&self, spec: &Spec) -> f64 {

@@ -40,6 +40,7 @@ impl Mlp {
     /// An MLP with this many inputs, hidden units and outputs.
     pub fn new(inputs: usize, hidden: usize, outputs: usize) -> Result<Self, Error> {
         Error::check(hidden > 0, "number of hidden units", hidden as f64, "at least 1")?;
+        Shape::new(inputs.max(outputs), hidden)?;
         Ok(Self { shape: Shape::new(inputs, outputs)?, hidden })
     }
 

@@ -1,0 +1,88 @@
+//! How much memory runs may take. What would need more is refused before anything is allocated, with the figure.
+
+use crate::error::{Result, ensure};
+use std::fs;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// A number of bytes that may be taken.
+#[derive(Debug)]
+pub struct Budget(AtomicU64);
+
+impl Default for Budget {
+    /// Half of what the machine has, or four gigabytes where it does not tell.
+    fn default() -> Self {
+        Self(AtomicU64::new(of_machine().map_or(4 << 30, |all| all / 2)))
+    }
+}
+
+/// Bytes of memory, where the system tells it.
+fn of_machine() -> Option<u64> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    Some(1024 * line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?)
+}
+
+impl Budget {
+    /// Changes it.
+    pub fn set(&self, bytes: u64) {
+        self.0.store(bytes, Relaxed);
+    }
+
+    /// Refuses what takes more, with what it would take.
+    pub fn ensure(&self, what: &str, bytes: f64) -> Result<()> {
+        let most = self.0.load(Relaxed) as f64;
+        let (needed, most_shown) = (show(bytes), show(most));
+        ensure!(
+            bytes <= most,
+            "{what} needs about {needed} of memory, and may take {most_shown}; make it smaller, or say --memory {}",
+            needed.replace(' ', "")
+        );
+        Ok(())
+    }
+}
+
+/// Bytes for people.
+fn show(bytes: f64) -> String {
+    let units = ["B", "KB", "MB", "GB", "TB", "PB", "EB"];
+    let place = ((bytes.max(1.0).log10() / 3.0) as usize).min(units.len() - 1);
+    let number = bytes / 1e3f64.powi(place as i32);
+    // Rounded up, so that what is named is enough.
+    format!("{} {}", (10.0 * number).ceil() / 10.0, units[place])
+}
+
+/// Bytes from a text such as 8GB.
+pub fn parse(text: &str) -> std::result::Result<u64, String> {
+    let wrong = || format!("{text} is no size; write it like 8GB");
+    let split = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let place = ["", "k", "m", "g", "t"].iter().position(|known| {
+        let unit = unit.trim().to_ascii_lowercase();
+        unit.strip_suffix('b').unwrap_or(&unit) == *known
+    });
+    let bytes = number.parse::<f64>().map_err(|_| wrong())? * 1e3f64.powi(place.ok_or_else(wrong)? as i32);
+    if bytes >= 1.0 && bytes < 1e18 { Ok(bytes as u64) } else { Err(wrong()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_and_refused_with_the_figure() {
+        assert_eq!(
+            ["8GB", "1.5 tb", "300", "20k"].map(|text| parse(text).unwrap()),
+            [8_000_000_000, 1_500_000_000_000, 300, 20_000]
+        );
+        assert!(["", "GB", "8XB", "-3GB", "1e9", "0"].into_iter().all(|text| parse(text).is_err()));
+        let budget = Budget::default();
+        budget.set(2_000_000_000);
+        budget.ensure("it", 2e9).unwrap();
+        let text = budget.ensure("it", 16.01e12).unwrap_err().to_string();
+        assert_eq!(
+            text,
+            "it needs about 16.1 TB of memory, and may take 2 GB; make it smaller, or say --memory 16.1TB"
+        );
+        budget.set(parse("16.1TB").unwrap());
+        budget.ensure("it", 16.01e12).unwrap();
+    }
+}
