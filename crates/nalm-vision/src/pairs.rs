@@ -162,6 +162,15 @@ mod tests {
         let mut out = Vec::new();
         images(&mnist.train, &fold.train[..3], true, &mut out);
         assert_eq!(out.len(), 6 * 196);
+        for (k, halved) in out.chunks(196).enumerate() {
+            let image = mnist.train.image(fold.train[k % 3].images[k / 3] as usize);
+            for (row, column) in (0..14).flat_map(|row| (0..14).map(move |column| (row, column))) {
+                let byte = |y: usize, x: usize| f64::from(image[(2 * row + y) * 28 + 2 * column + x]);
+                let mean = (byte(0, 0) + byte(0, 1) + byte(1, 0) + byte(1, 1)) / 4.0;
+                let (got, want) = (f64::from(halved[row * 14 + column]), (mean / 255.0 - 0.1307) / 0.3081);
+                assert!((got - want).abs() < 1e-6, "image {k}, row {row}, column {column}: {got} instead of {want}");
+            }
+        }
         images(&mnist.train, &fold.train[..3], false, &mut out);
         assert_eq!(
             out[PIXELS..][..PIXELS],

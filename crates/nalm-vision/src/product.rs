@@ -470,6 +470,46 @@ mod tests {
         assert!(wrong.to_string().contains("did you mean 'reset'"), "{wrong}");
     }
 
+    /// Update by update on one run, epoch by epoch on another, which are the same but for that.
+    #[test]
+    fn off_one_is_the_share_of_updates_that_leave_a_weight_off_one() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/mnist");
+        let mnist = Arc::new(Mnist::load(&folder).unwrap());
+        let start = |head: &str, low: f64, high: f64| {
+            let options = if head == "mul" { Options::new() } else { Options::new().with("start", (low, high)) };
+            let view = View::Isolated { halved: true };
+            let config = Config { samples: 2, batch: 16, lambda: 0.0, options, ..Config::published(view, head, 2) };
+            Run::new(config, Arc::clone(&mnist)).unwrap()
+        };
+        let mut counted = |head: &str, low: f64, high: f64| {
+            let (mut whole, mut single) = (start(head, low, high), start(head, low, high));
+            let mut kinds = [0; 3];
+            let (mut shares, mut wanted) = (Vec::new(), Vec::new());
+            for epoch in 0..3 {
+                assert!(whole.train_epoch(&|| false).unwrap());
+                shares.push(whole.row().unwrap().off_one);
+                let key = format!("{}|{epoch}", single.key);
+                let order = shuffled(single.fold.train.len(), &key);
+                let mut noise = Rng::fast(&format!("{key}|head"), Purpose::Noise);
+                let mut off = Vec::new();
+                for (step, places) in order.chunks(16).enumerate() {
+                    let pairs: Vec<Pair> = places.iter().map(|&place| single.fold.train[place as usize]).collect();
+                    single.step(&format!("{key}|{step}"), &pairs, &mut noise).unwrap();
+                    off.push(single.learner.head.iter().filter(|w| **w != 1.0).count());
+                }
+                off.iter().for_each(|&off| kinds[off] += 1);
+                wanted.push(off.iter().filter(|off| **off > 0).count() as f64 / off.len() as f64);
+            }
+            assert_eq!(whole.learner.head, single.learner.head, "the same run");
+            assert_eq!(shares, wanted, "{head}");
+            kinds
+        };
+        let kinds = counted("nmu", 0.999, 1.0);
+        assert!(kinds.iter().all(|count| *count > 0), "updates with no, one and two weights off one: {kinds:?}");
+        assert_eq!(counted("nmu", 0.25, 0.75)[..2], [0, 0]);
+        assert_eq!(counted("mul", 0.0, 0.0)[1..], [0, 0]);
+    }
+
     #[test]
     fn costs_are_those_of_the_published_runs() {
         let hours = |view| Config::published(view, "nmu", 0).seconds() / 3_600.0;

@@ -144,6 +144,39 @@ mod tests {
         }
     }
 
+    /// The bounds themselves are allowed where they make sense, and everything beyond them is refused with its value.
+    #[test]
+    fn penalties_that_make_no_sense_are_refused_with_the_value() {
+        let growth = |every, factor, most| Schedule::Growth { every, factor, most };
+        let message = |strength, schedule| Penalty { strength, schedule }.check().map_err(|error| error.to_string());
+        for (strength, schedule) in [
+            (0.0, Schedule::Constant),
+            (1.0, growth(1, 1.0 + f64::EPSILON, 1.0)),
+            (1e-7, growth(10_000, 10.0, 1e-5)),
+            (1.0, Schedule::Ramp { start: 0, end: 1 }),
+            (1.0, Schedule::Delayed { after: 0, validation_below: f64::INFINITY }),
+        ] {
+            assert_eq!(message(strength, schedule), Ok(()), "{schedule:?}");
+        }
+        for (strength, schedule, hint) in [
+            (-1.0, Schedule::Constant, "penalty strength is -1;"),
+            (f64::INFINITY, Schedule::Constant, "penalty strength is inf;"),
+            (f64::NAN, Schedule::Constant, "penalty strength is NaN;"),
+            (1.0, Schedule::Ramp { start: 5, end: 5 }, "end of the penalty ramp is 5;"),
+            (1.0, growth(0, 10.0, 2.0), "steps between penalty growths is 0;"),
+            (1.0, growth(1, 10.0, 0.5), "largest penalty is 0.5;"),
+            (1.0, growth(1, 10.0, f64::INFINITY), "largest penalty is inf;"),
+            (1.0, growth(1, 10.0, f64::NAN), "largest penalty is NaN;"),
+            (1.0, growth(1, 1.0, 2.0), "penalty growth factor is 1;"),
+            (1.0, growth(1, f64::INFINITY, 2.0), "penalty growth factor is inf;"),
+            (1.0, growth(1, f64::NAN, 2.0), "penalty growth factor is NaN;"),
+            (1.0, Schedule::Delayed { after: 0, validation_below: f64::NAN }, "validation bound is NaN;"),
+        ] {
+            let found = message(strength, schedule).expect_err(hint);
+            assert!(found.contains(hint), "{found}");
+        }
+    }
+
     #[test]
     fn the_delayed_penalty_waits_for_a_small_error() {
         let p = Penalty { strength: 0.05, schedule: Schedule::Delayed { after: 10_000, validation_below: 1.0 } };

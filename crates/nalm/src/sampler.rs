@@ -179,6 +179,28 @@ mod tests {
         assert!("U[-1.7e308,1.7e308)".parse::<Uniform>().is_err());
     }
 
+    /// Two lanes of each, computed by another program from the published generators and the sentence about [`Piece`].
+    #[test]
+    fn draws_from_unions_have_known_bits() {
+        fn found<R: Real>(text: &str) -> ([f64; 5], u64) {
+            let mut x = vec![Lane::<R>::ZERO; 2];
+            Sampler::new(&text.parse().unwrap()).unwrap().fill(&mut Fast::new(text), &mut x, 1);
+            let all = crate::lane::flat(&x);
+            let bits = all.iter().fold(0u64, |hash, x| hash.rotate_left(5) ^ x.bits());
+            ([0, 1, 2, 16, 17].map(|k| all[k].to_f64()), bits)
+        }
+        let (two, three) = ("U[-6,-2)∪U[2,6)", "U[-1,0)∪U[1,1.5)∪U[4,8)");
+        let single = |known: [f32; 5]| known.map(f64::from);
+        let known = single([-4.924_004, -3.397_061_8, 5.018_498, 5.144_434_5, -3.508_402_8]);
+        assert_eq!(found::<f32>(two), (known, 0x7f44_3747_63c6_632e));
+        let known = [-4.924003905471902, -3.397061448606867, 5.018498081436773, 5.344991627367581, -2.367176979772606];
+        assert_eq!(found::<f64>(two), (known, 0xaa9d_d543_8983_4fbe));
+        let known = single([6.474_474_4, -0.896_109_1, 6.406_346_3, 7.365_097, 5.892_971_5]);
+        assert_eq!(found::<f32>(three), (known, 0x4953_bf22_b656_b387));
+        let known = [6.474474715926478, -0.8961089857446294, 6.406346322624215, 4.199870496739814, 1.0787079777592101];
+        assert_eq!(found::<f64>(three), (known, 0x25b1_7791_3990_9cd6));
+    }
+
     /// With an odd number of inputs the middle one belongs to the second half, with all its rows.
     #[test]
     fn halves_split_between_features() {

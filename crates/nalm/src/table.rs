@@ -7,6 +7,7 @@ mod csv;
 pub use self::csv::{Record, Records};
 
 use crate::Error;
+use std::collections::HashSet;
 
 /// Named columns of finite numbers, all of the same length.
 ///
@@ -30,12 +31,13 @@ impl Table {
         let (names, columns): (Vec<String>, Vec<Vec<f64>>) =
             columns.into_iter().map(|(name, column)| (name.into(), column)).unzip();
         Error::check(!names.is_empty(), "number of columns of a table", 0.0, "at least 1")?;
+        let mut known = HashSet::new();
         for (k, name) in names.iter().enumerate() {
             if name.is_empty() {
                 let (what, got) = ("name of a column", format!("empty (column {})", k + 1));
                 return Err(Error::Value { what, got, want: "at least one character" });
             }
-            if names[..k].contains(name) {
+            if !known.insert(name.as_str()) {
                 let (what, got) = ("name of two columns", format!("'{name}'"));
                 return Err(Error::Value { what, got, want: "different for every column" });
             }

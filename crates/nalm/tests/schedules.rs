@@ -228,3 +228,49 @@ fn what_cannot_be_fitted_is_said_before_the_warm_up() {
     let error = follow(&network, &narrow(), 0, &config, &quick(), &mut steps).unwrap_err();
     assert!(error.to_string().contains("number of parameters to fit is 0") && steps.0.is_empty(), "{error}");
 }
+
+/// Keeps the weights before the first and after every step.
+#[derive(Default)]
+struct Every(Vec<Vec<f32>>);
+
+impl Observer<f32> for Every {
+    fn logged(&mut self, row: &LoggedErrors, params: &[f32]) -> ControlFlow<()> {
+        if row.step == 0 && self.0.is_empty() {
+            self.0.push(params.to_vec());
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn stepped(&mut self, _: u64, _: f32, _: f32, params: &[f32]) -> ControlFlow<()> {
+        self.0.push(params.to_vec());
+        ControlFlow::Continue(())
+    }
+}
+
+/// Steps too small to move any weight: what differs between two attempts was drawn.
+#[test]
+fn every_attempt_starts_from_new_weights() {
+    let network = stack(24);
+    let fixed = TrainingSchedule {
+        attempts: 4,
+        goal: 1e-7,
+        phases: vec![Phase::Adam(Adam { steps: 2, learning_rate: 1e-9, ..Adam::default() })],
+    };
+    for stream in [nalm::Stream::Fast, nalm::Stream::Reference] {
+        let config = Config { evaluation: 100, ..Config::published(&network) }.stream(stream);
+        let mut every = Every::default();
+        let outcome = follow(&network, &narrow(), 0, &config, &fixed, &mut every).unwrap();
+        assert_eq!((outcome.reinitialisations, every.0.len()), (3, 9), "{stream}");
+        let same = |a: &[f32], b: &[f32]| a.iter().zip(b).filter(|(a, b)| (*a - *b).abs() < 1e-5).count();
+        for step in 0..8 {
+            let kept = same(&every.0[step], &every.0[step + 1]);
+            // The first step of an attempt is seen after it was taken.
+            let moved = step > 0 && step % 2 == 0;
+            assert!(if moved { kept < 5 } else { kept == network.param_len() }, "{stream} {step}: {kept}");
+        }
+        for (a, b) in [(1, 5), (1, 7), (3, 7)] {
+            let kept = same(&every.0[a], &every.0[b]);
+            assert!(kept < 5, "{stream}: attempts that start alike in {kept} weights");
+        }
+    }
+}

@@ -184,14 +184,46 @@ fn every_unit_learns_what_it_claims() {
     }
 }
 
+/// A step size too small to get anywhere, so that weights change by starting over and by nothing else.
 #[test]
-fn a_stuck_run_starts_over() {
-    let network = Network::<f32>::single(Nmu::new(2, 1).unwrap());
+fn a_stuck_run_starts_over_from_new_weights() {
+    /// The weights before the first step and after every step that moved them.
+    struct Starts(Vec<Vec<f32>>, Vec<u64>);
+    impl Observer<f32> for Starts {
+        fn logged(&mut self, _: &LoggedErrors, params: &[f32]) -> ControlFlow<()> {
+            if self.0.is_empty() {
+                self.0.push(params.to_vec());
+            }
+            ControlFlow::Continue(())
+        }
+
+        fn stepped(&mut self, step: u64, _: f32, _: f32, params: &[f32]) -> ControlFlow<()> {
+            if self.0.last().unwrap().iter().zip(params).any(|(a, b)| (a - b).abs() > 1e-4) {
+                self.0.push(params.to_vec());
+                self.1.push(step);
+            }
+            ControlFlow::Continue(())
+        }
+    }
     let reinit = Some(Reinit { every: 10, patience: 500, error_above: 0.0 });
-    // A step size too small to get anywhere.
-    let config = Config { reinit, optimiser: Optimiser::adam(1e-9), log_every: 100, ..short(&network, 2_000) };
-    let outcome = train(&network, &product(), 0, &config, &mut ()).unwrap();
-    assert_eq!(outcome.reinitialisations, 3, "at steps 510, 1020 and 1530");
+    let networks = [Network::<f32>::single(Nmu::new(2, 1).unwrap()), Network::single(Inalu::new(2, 1).unwrap())];
+    for network in &networks {
+        for stream in [Stream::Fast, Stream::Reference] {
+            let slow = Config { optimiser: Optimiser::adam(1e-9), log_every: 100, ..short(network, 2_000) };
+            let config = Config { reinit, ..slow }.stream(stream);
+            let mut starts = Starts(Vec::new(), Vec::new());
+            let outcome = train(network, &product(), 0, &config, &mut starts).unwrap();
+            assert_eq!((outcome.reinitialisations, &starts.1[..]), (3, &[500, 1_010, 1_520][..]), "{stream}");
+            // Every weight of every start is its own.
+            let mut weights: Vec<f32> = starts.0.concat();
+            weights.sort_by(f32::total_cmp);
+            weights.dedup();
+            assert_eq!(weights.len(), 4 * network.param_len(), "{} {stream}: {:?}", network.name(), starts.0);
+            if network.name() == "nmu" {
+                assert!(weights.iter().all(|w| (0.25..0.75).contains(w)), "as new weights are drawn: {weights:?}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use super::{Table, find};
 use crate::Error;
 use csv::{ByteRecord, StringRecord};
+use std::collections::HashMap;
 use std::io::{self, Chain, Cursor, Read};
 use std::mem;
 
@@ -61,9 +62,9 @@ impl<R: Read> Records<R> {
             return Err(Error::File { file: records.name, line: None, column: None, fault, instead });
         };
         let headers: Vec<String> = records.record.iter().map(|cell| cell.trim().to_string()).collect();
+        let mut places = HashMap::new();
         for (k, header) in headers.iter().enumerate() {
-            let first = headers[..k].iter().position(|other| other == header);
-            let fault = match first {
+            let fault = match places.insert(header.as_str(), k) {
                 _ if header.is_empty() => "the name of the column is empty".to_string(),
                 Some(first) => format!("the name '{header}' is also that of column {}", first + 1),
                 None => continue,

@@ -1,0 +1,183 @@
+//! Stores and experiment files that nobody meant to write: an error, a problem that is named, or what was there.
+
+#[path = "../../nalm/tests/mutate/mod.rs"]
+mod mutate;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use mutate::fuzz;
+use nalm_lab::Registry;
+use nalm_lab::experiment::{Experiment, Overrides, check};
+use nalm_lab::run::{Row, Status};
+use nalm_lab::store::{Segment, Store};
+use nalm_lab::task::Finished;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+const FILE: &str = r#"
+title = "Small"
+task = "single-module"
+[preset.a]
+seeds = 3
+steps = 5000
+ranges = ["U[1,2)", "U[-2,-1)"]
+[[model]]
+module = "nmu"
+[[model]]
+module = "snmu"
+noise = "U[1,3]"
+"#;
+
+fn load(registry: &Registry, text: &str, overrides: &Overrides) -> nalm_lab::Result<Experiment> {
+    check(&registry.catalogue, &registry.names(), "mine", Path::new("mine.toml"), text, overrides)
+}
+
+/// Hand-made rows, and segments of them: sealed, unsealed, and with a run that failed.
+fn rows_and_segments() -> (BTreeMap<String, Row>, Vec<Vec<u8>>) {
+    let registry = Registry::default();
+    let experiment = load(&registry, FILE, &Overrides::default()).unwrap();
+    let made = |k: usize| {
+        let spec = &experiment.runs[k];
+        let mut row = Row::new(spec, Status::Completed, None, format!("{k:x}"));
+        row.metrics = json!({"solved": true, "test_error": 1e-9, "solved_at": 7000}).as_object().unwrap().clone();
+        row.artefacts.insert("weights".into(), json!([0.25, 1.0]));
+        row
+    };
+    let failed = Row::failed(&experiment.runs[11], "no memory".into());
+    let mut segments = Vec::new();
+    for (rows, seals) in [(0..4, true), (4..7, false), (2..3, true)] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut segment = Segment::create(&Store::at(folder.path()), &["run".into()]).unwrap();
+        let path = segment.path().to_path_buf();
+        for row in rows.map(made).chain(seals.then(|| failed.clone())) {
+            segment.append(&Finished { row, tensors: None }).unwrap();
+        }
+        if seals {
+            segment.seal().unwrap();
+        }
+        segments.push(fs::read(path).unwrap());
+    }
+    let mut rows: BTreeMap<String, Row> = (0..7).map(made).map(|row| (row.id.clone(), row)).collect();
+    rows.insert(failed.id.clone(), failed);
+    (rows, segments)
+}
+
+fn packed(bytes: &[u8]) -> Vec<u8> {
+    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+    packed.write_all(bytes).unwrap();
+    packed.finish().unwrap()
+}
+
+/// Every line with the checksum that it should have, so that what is behind the checksum is reached.
+fn with_checksums(bytes: &[u8]) -> Vec<u8> {
+    let line = |line: &[u8]| {
+        let end = line.iter().rposition(|byte| *byte == b'\t').unwrap_or(line.len());
+        [&line[..end], format!("\t{:08x}", crc32c::crc32c(&line[..end])).as_bytes()].concat()
+    };
+    let mut lines: Vec<Vec<u8>> = bytes.split(|byte| *byte == b'\n').map(line).collect();
+    lines.pop();
+    lines.iter().flat_map(|line| [line, &b"\n"[..]].concat()).collect()
+}
+
+/// Writes a segment and reads the store; returns the rows if all is well.
+fn read(folder: &Path, name: &str, bytes: &[u8]) -> Option<BTreeMap<String, Row>> {
+    let file = folder.join("seg").join(name);
+    fs::create_dir_all(folder.join("seg")).unwrap();
+    fs::write(&file, bytes).unwrap();
+    let index = Store::at(folder).index();
+    let rows = index.and_then(|index| {
+        let sound = index.problems.is_empty();
+        index.problems.iter().for_each(|problem| assert!(!problem.to_string().is_empty()));
+        assert_eq!((index.segments(), index.entries().len()), (1, index.len()));
+        let contents = index.everything()?;
+        assert_eq!(contents.rows.len(), index.len());
+        assert!(contents.session_of.values().all(|session| *session < contents.sessions.len()));
+        let mut rows = contents.rows;
+        rows.extend(contents.failed);
+        Ok(sound.then_some(rows))
+    });
+    fs::remove_file(file).unwrap();
+    rows.unwrap_or_else(|error| {
+        assert!(!error.to_string().is_empty());
+        None
+    })
+}
+
+#[test]
+fn segments() {
+    let (known, segments) = rows_and_segments();
+    let folder = tempfile::tempdir().unwrap();
+    let inputs: Vec<&[u8]> = segments.iter().map(Vec::as_slice).collect();
+    // Whatever was changed: a row that is found is one that was written.
+    fuzz("segments", 1_500, &inputs, |bytes| match read(folder.path(), "x.jsonl", bytes) {
+        Some(rows) => {
+            assert!(rows.iter().all(|(id, row)| known.get(id) == Some(row)), "{rows:?}");
+            true
+        }
+        None => false,
+    });
+    fuzz("segments with right checksums", 1_500, &inputs, |bytes| {
+        read(folder.path(), "x.jsonl", &with_checksums(bytes)).is_some()
+    });
+}
+
+#[test]
+fn compressed_segments() {
+    let (known, segments) = rows_and_segments();
+    let folder = tempfile::tempdir().unwrap();
+    let mut files: Vec<Vec<u8>> = segments.iter().map(|segment| packed(segment)).collect();
+    files.push([&files[0][..], &files[1]].concat());
+    let files: Vec<&[u8]> = files.iter().map(Vec::as_slice).collect();
+    fuzz("compressed segments", 1_500, &files, |bytes| match read(folder.path(), "x.jsonl.gz", bytes) {
+        Some(rows) => {
+            assert!(rows.iter().all(|(id, row)| known.get(id) == Some(row)), "{rows:?}");
+            true
+        }
+        None => false,
+    });
+    let inputs: Vec<&[u8]> = segments.iter().map(Vec::as_slice).collect();
+    fuzz("compressed segments with right checksums", 1_000, &inputs, |bytes| {
+        read(folder.path(), "x.jsonl.gz", &packed(&with_checksums(bytes))).is_some()
+    });
+}
+
+/// A file without line ends is not taken into memory as a whole, however little of the disk it takes.
+#[test]
+fn a_line_without_end_does_not_fill_the_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let member = packed(&vec![b'a'; 1 << 20]);
+    assert!(read(folder.path(), "x.jsonl.gz", &member.repeat(200)).is_none());
+    assert!(mutate::largest() <= mutate::MOST_AT_ONCE, "{} bytes at once", mutate::largest());
+}
+
+#[test]
+fn experiment_files() {
+    let registry = Registry::default();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("experiments");
+    let names = ["single-module-snmu", "second-order-single-module", "motivation", "noise-sweep"];
+    let mut texts = names.map(|name| fs::read(folder.join(format!("{name}.toml"))).unwrap()).to_vec();
+    texts.push(FILE.into());
+    let inputs: Vec<&[u8]> = texts.iter().map(Vec::as_slice).collect();
+    // One seed: a million are allowed, and as many runs would be made of them.
+    let overrides = Overrides { seeds: Some(1), ..Overrides::default() };
+    fuzz("experiment files", 1_000, &inputs, |bytes| {
+        match load(&registry, &String::from_utf8_lossy(bytes), &overrides) {
+            Ok(experiment) => {
+                for group in &experiment.groups {
+                    assert!(group.section < experiment.sections.len() && group.model < experiment.models.len());
+                    assert!(group.runs.end <= experiment.runs.len() && !group.runs.is_empty());
+                }
+                assert!(experiment.baselines.iter().all(|model| *model < experiment.models.len()));
+                assert_eq!(experiment.ids().len(), experiment.runs.len());
+                true
+            }
+            Err(error) => {
+                assert!(error.to_string().contains("mine.toml"), "{error}");
+                false
+            }
+        }
+    });
+}
