@@ -92,6 +92,7 @@ fn every_fault(
             check(here, &name, &left);
         }
     }
+    println!("| `nalm {}` | {hit} |", arguments.join(" "));
     hit
 }
 

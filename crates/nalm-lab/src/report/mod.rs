@@ -56,7 +56,7 @@ pub fn write(
         figures.push(file.clone());
         blocks.push(Block::Figure { file, caption: figure.caption, svg: figure.svg });
     }
-    blocks.push(Block::Text(experiment.analysis.clone()));
+    blocks.push(Block::Prose(experiment.analysis.clone()));
     blocks.push(Block::Code(experiment.command.clone()));
     let scale = if experiment.scale.is_empty() { String::new() } else { format!("Scale: {}. ", experiment.scale) };
     blocks.push(Block::Text(scale + &origin::text(results, contents)));

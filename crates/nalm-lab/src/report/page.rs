@@ -10,6 +10,8 @@ pub enum Block {
     Title(String),
     /// The heading of a part.
     Heading(String),
+    /// Paragraphs that the author of an experiment wrote, Markdown and all.
+    Prose(String),
     /// Paragraphs.
     Text(String),
     /// Something to type.
@@ -42,7 +44,9 @@ pub fn html(title: &str, blocks: &[Block]) -> String {
         match block {
             Block::Title(text) => put(format!("<h1>{}</h1>", escape(text))),
             Block::Heading(text) => put(format!("<h2>{}</h2>", escape(text))),
-            Block::Text(text) => text.split("\n\n").for_each(|part| put(format!("<p>{}</p>", escape(part.trim())))),
+            Block::Prose(text) | Block::Text(text) => {
+                text.split("\n\n").for_each(|part| put(format!("<p>{}</p>", escape(part.trim()))))
+            }
             Block::Code(text) => put(format!("<pre><code>{}</code></pre>", escape(text))),
             Block::Figure { file, caption, svg } => put(format!(
                 "<figure>\n{svg}<figcaption>{} <a href=\"{file}.csv\">data</a> <a href=\"{file}.svg\">figure</a></figcaption></figure>",
@@ -86,6 +90,7 @@ pub fn markdown(blocks: &[Block]) -> String {
         match block {
             Block::Title(title) => put(format!("# {}", plain(title))),
             Block::Heading(title) => put(format!("## {}", plain(title))),
+            Block::Prose(text) => put(text.clone()),
             Block::Text(text) => put(plain(text)),
             Block::Code(text) => put(format!("```\n{text}\n```")),
             Block::Figure { file, caption, .. } => {
