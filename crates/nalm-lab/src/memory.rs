@@ -32,10 +32,12 @@ impl Budget {
     pub fn ensure(&self, what: &str, bytes: f64) -> Result<()> {
         let most = self.0.load(Relaxed) as f64;
         let (needed, most_shown) = (show(bytes), show(most));
+        // What is no number does not fit, either.
+        let fits = bytes.is_finite() && bytes <= most;
+        let enough = needed.replace(' ', "");
         ensure!(
-            bytes <= most,
-            "{what} needs about {needed} of memory, and may take {most_shown}; make it smaller, or say --memory {}",
-            needed.replace(' ', "")
+            fits,
+            "{what} needs about {needed} of memory, and may take {most_shown}; make it smaller, or say --memory {enough}"
         );
         Ok(())
     }
@@ -60,7 +62,7 @@ pub fn parse(text: &str) -> std::result::Result<u64, String> {
         unit.strip_suffix('b').unwrap_or(&unit) == *known
     });
     let bytes = number.parse::<f64>().map_err(|_| wrong())? * 1e3f64.powi(place.ok_or_else(wrong)? as i32);
-    if bytes >= 1.0 && bytes < 1e18 { Ok(bytes as u64) } else { Err(wrong()) }
+    if (1.0..1e18).contains(&bytes) { Ok(bytes as u64) } else { Err(wrong()) }
 }
 
 #[cfg(test)]
