@@ -39,8 +39,10 @@ row() {
   shift
   rm -rf packed
   [ -z "$other" ] || before=$(measure "$other" "${@//STORE/old}")
+  [ ! -d packed ] || stat -c %s packed/seg/*.gz >size-old
   rm -rf packed
   echo "| $name | $before | $(measure "$nalm" "${@//STORE/new}") |"
+  [ ! -d packed ] || stat -c %s packed/seg/*.gz >size-new
 }
 row "\`nalm status\`" status --store STORE
 row "\`nalm report single-module --preset quick\`" report single-module --preset quick --store STORE --out report
@@ -48,12 +50,6 @@ row "\`nalm export --csv -\`" export --csv - --store STORE
 row "\`nalm export --jsonl -\`" export --jsonl - --store STORE
 row "\`nalm store compact\`" store compact STORE
 row "\`nalm store pack\`" store pack STORE --into packed
-now=$(stat -c %s packed/seg/*.gz)
-if [ -n "$other" ]; then
-  rm -rf packed
-  "$other" store pack old --into packed 2>/dev/null
-  before=$(stat -c %s packed/seg/*.gz)
-  echo "| size when packed | $((before / 1000000)) MB | $((now / 1000000)) MB |"
-else
-  echo "| size when packed | – | $((now / 1000000)) MB |"
-fi
+before=–
+[ ! -f size-old ] || before="$(($(cat size-old) / 1000000)) MB"
+echo "| size when packed | $before | $(($(cat size-new) / 1000000)) MB |"

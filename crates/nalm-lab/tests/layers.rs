@@ -140,6 +140,7 @@ fn cycles_are_found() {
 const STATIONS: [&str; 13] = [
     "error",
     "files",
+    "memory",
     "stats",
     "run",
     "task",
