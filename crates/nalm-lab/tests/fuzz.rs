@@ -28,7 +28,7 @@ ranges = ["U[1,2)", "U[-2,-1)"]
 module = "nmu"
 [[model]]
 module = "snmu"
-noise = "U[1,3]"
+options = { noise = "U[1,3]" }
 "#;
 
 fn load(registry: &Registry, text: &str, overrides: &Overrides) -> nalm_lab::Result<Experiment> {

@@ -61,7 +61,7 @@ fn gamma_intervals_are_where_the_likelihood_has_fallen_however_wide() {
     let spread = [1.0, 2.0, 700.0];
     let wide = [3.0, 30.0, 40_000.0, 41_000.0];
     let usual = [1_000.0, 2_000.0, 2_000.0, 3_000.0, 5_000.0, 4_000.0, 2_000.0];
-    let narrow = [9_000.0, 9_100.0, 9_050.0, 8_990.0];
+    let narrow = [9_000.0, 9_900.0, 8_500.0, 8_000.0];
     for (x, below_half, above_twice) in
         [(&spread[..], true, true), (&wide, true, true), (&usual, false, false), (&narrow, false, false)]
     {

@@ -110,7 +110,7 @@ fn tables() {
         "größe,\u{1f980}\n0.1,1e-300\n".as_bytes(),
         b"n\n1\n2\n3\n",
     ];
-    fuzz("tables", 10_000, &texts, |bytes| {
+    fuzz("tables", 4_000, &texts, |bytes| {
         if let Ok(mut records) = Records::new(bytes, "data.csv") {
             let columns = records.headers().len();
             let mut before = 0;
