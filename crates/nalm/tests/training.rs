@@ -213,14 +213,24 @@ fn a_stuck_run_starts_over_from_new_weights() {
             let config = Config { reinit, ..slow }.stream(stream);
             let mut starts = Starts(Vec::new(), Vec::new());
             let outcome = train(network, &product(), 0, &config, &mut starts).unwrap();
-            // Where equal errors have means that round differently, a check or two pass before it shows.
-            assert!(starts.1[0] <= 520 && starts.1.len() == 3, "{} {stream}: {:?}", network.name(), starts.1);
-            assert_eq!(outcome.reinitialisations, 3);
+            let restarts = starts.1.len();
+            assert_eq!(outcome.reinitialisations, restarts as u64, "{} {stream}", network.name());
+            // Whether it is stuck again depends on the draw: better weights than before are progress, and go on being it.
+            assert!(restarts >= 1 && starts.1[0] <= 520, "{} {stream}: {:?}", network.name(), starts.1);
+            if network.name() == "nmu" && stream == Stream::Fast {
+                assert_eq!(starts.1, [500, 1_010, 1_520]);
+            }
             // Every weight of every start is its own.
             let mut weights: Vec<f32> = starts.0.concat();
             weights.sort_by(f32::total_cmp);
             weights.dedup();
-            assert_eq!(weights.len(), 4 * network.param_len(), "{} {stream}: {:?}", network.name(), starts.0);
+            assert_eq!(
+                weights.len(),
+                (1 + restarts) * network.param_len(),
+                "{} {stream}: {:?}",
+                network.name(),
+                starts.0
+            );
             if network.name() == "nmu" {
                 assert!(weights.iter().all(|w| (0.25..0.75).contains(w)), "as new weights are drawn: {weights:?}");
             }
