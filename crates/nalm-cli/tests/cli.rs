@@ -193,7 +193,7 @@ fn nobody_has_to_read_what_is_written() {
 fn nonsense_is_named_before_any_step() {
     fails_with(&["train", "--learning-rate", "-1"], 2, "learning rate is -1");
     fails_with(&["train", "--gradient-noise", "-1"], 2, "gradient noise is -1");
-    fails_with(&["train", "--inputs", "100000000"], 2, "at most 2^28");
+    fails_with(&["train", "--inputs", "100000000"], 2, "of memory, and may take");
     fails_with(&["train", "--curve", "/nowhere/at/all.csv"], 2, "/nowhere/at is no folder");
     fails_with(&["train", "--schedule", "second-order", "--learning-rate", "0.1"], 2, "the phases say it");
     fails_with(&["verify", "--record", "record", "single-module"], 2, "cannot be used with");

@@ -42,6 +42,7 @@ impl Registry {
         Names {
             figures: self.figures.iter().map(|kind| kind.name).collect(),
             metrics: self.metrics.iter().map(|metric| metric.name).chain(metric::OTHERS).collect(),
+            rates: self.metrics.iter().filter(|metric| metric.is_rate()).map(|metric| metric.name).collect(),
         }
     }
 

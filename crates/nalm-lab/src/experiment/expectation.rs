@@ -114,8 +114,7 @@ fn relations(checker: &Checker<'_>, expect: &Expect, metric: &str) -> Result<Vec
         (None, None, Some(_)) => bail!("{metric} has no lengths; give is, below, above or equals instead of values"),
         _ => bail!("an expectation has exactly one of is, below, above, equals and values"),
     };
-    let is_rate =
-        by_length || ["success", "validation_success", "at_one"].contains(&metric) || metric.starts_with("product_");
+    let is_rate = by_length || checker.names.rates.contains(&metric);
     for (_, relation) in all.iter().filter(|_| is_rate) {
         if let Relation::Is(rate) | Relation::Below(rate) = relation {
             ensure!((0.0..=1.0).contains(rate), "a rate of {rate} was never published; give one between 0 and 1");

@@ -24,6 +24,8 @@ pub struct Names {
     pub figures: Vec<&'static str>,
     /// Metrics that statements can be about.
     pub metrics: Vec<&'static str>,
+    /// Those of them that lie between 0 and 1.
+    pub rates: Vec<&'static str>,
 }
 
 /// An experiment, checked and complete.

@@ -135,7 +135,8 @@ impl Row {
         self
     }
 
-    /// The names of everything in which `other` has another result. The version of the program is none.
+    /// The names of everything in which `other` has another result. The version of the program is none, but where it differs, only metrics that
+    /// both rows have are compared.
     pub fn differences(&self, other: &Self) -> Vec<String> {
         let (a, b) = (self.clone().normalised(), other.clone().normalised());
         let plain = [
@@ -147,9 +148,14 @@ impl Row {
         ];
         let mut names: Vec<String> =
             plain.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name.into()).collect();
-        for (a, b) in [(&a.metrics, &b.metrics), (&a.series, &b.series), (&a.artefacts, &b.artefacts)] {
+        // A later version may measure more.
+        let grown = a.version != b.version;
+        let parts =
+            [(&a.metrics, &b.metrics, grown), (&a.series, &b.series, false), (&a.artefacts, &b.artefacts, false)];
+        for (a, b, grown) in parts {
             let keys: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
-            names.extend(keys.into_iter().filter(|key| a.get(*key) != b.get(*key)).cloned());
+            let counts = |key: &&String| !grown || (a.contains_key(*key) && b.contains_key(*key));
+            names.extend(keys.into_iter().filter(counts).filter(|key| a.get(*key) != b.get(*key)).cloned());
         }
         names
     }
@@ -227,6 +233,12 @@ mod tests {
         changed("weights", |row| row.artefacts["weights"][0] = json!(0.100_000_01));
         changed("spec", |row| row.spec = row.spec.with("seed", 7));
         changed("id", |row| row.id = "other".into());
+        let mut later = row();
+        later.metrics.insert("new".into(), 1.into());
+        later.version = "9.9.9".into();
+        assert!(first.differences(&later).is_empty());
+        later.metrics.insert("solved".into(), false.into());
+        assert_eq!(first.differences(&later), ["solved"]);
         let mut elsewhere = row();
         elsewhere.artefacts.insert("instructions".into(), "avx2".into());
         elsewhere.result_hash = "ac".into();

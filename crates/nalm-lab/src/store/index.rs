@@ -62,7 +62,7 @@ pub struct Index {
     pub torn: usize,
     /// Rows that were there already, with the same result.
     pub duplicates: usize,
-    /// What is wrong.
+    /// What is wrong; of very many things, the first thousand.
     pub problems: Vec<Problem>,
 }
 
@@ -330,6 +330,9 @@ impl Visitor for Collect<'_> {
     }
 
     fn problem(&mut self, problem: Problem) {
-        self.index.problems.push(problem);
+        // A file of nothing but noise must not fill the memory with complaints.
+        if self.index.problems.len() < scan::MOST_NAMED {
+            self.index.problems.push(problem);
+        }
     }
 }

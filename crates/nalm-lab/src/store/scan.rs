@@ -10,6 +10,9 @@ use std::path::Path;
 /// No row of ours comes near this; a file without line ends must not fill the memory.
 const LONGEST: u64 = 64 << 20;
 
+/// More lines of a segment that cannot be read are not named one by one.
+pub(super) const MOST_NAMED: usize = 1_000;
+
 /// A row where it lies.
 pub(super) struct Found<'a> {
     pub(super) id: u128,
@@ -58,8 +61,8 @@ pub(super) fn scan(files: &dyn Files, file: &Path, visitor: &mut dyn Visitor) ->
     let (mut buffer, mut offset, mut number) = (Vec::new(), 0, 0);
     // Rows since the last header, and whether the last line that could be read was a footer.
     let (mut rows, mut sealed) = (0, false);
-    // Lines that cannot be read and may still be the torn end.
-    let mut torn: Vec<(usize, String)> = Vec::new();
+    // Lines that cannot be read and may still be the torn end: how many, and the first of them.
+    let (mut torn_lines, mut torn): (usize, Vec<(usize, String)>) = (0, Vec::new());
     let unreadable = |line: Option<usize>, why: String| Problem::Unreadable { segment: file.into(), line, why };
     loop {
         buffer.clear();
@@ -88,12 +91,16 @@ pub(super) fn scan(files: &dyn Files, file: &Path, visitor: &mut dyn Visitor) ->
                 continue;
             }
             Err(why) => {
-                torn.push((number, why));
+                torn_lines += 1;
+                if torn.len() < MOST_NAMED {
+                    torn.push((number, why));
+                }
                 continue;
             }
         };
         // A line that can be read after some that cannot: those were not the end.
         torn.drain(..).for_each(|(line, why)| visitor.problem(unreadable(Some(line), why)));
+        torn_lines = 0;
         sealed = false;
         if let Some(schema) = head.schema {
             if schema > SCHEMA {
@@ -120,5 +127,5 @@ pub(super) fn scan(files: &dyn Files, file: &Path, visitor: &mut dyn Visitor) ->
             visitor.problem(unreadable(Some(number), why));
         }
     }
-    Ok(torn.len())
+    Ok(torn_lines)
 }

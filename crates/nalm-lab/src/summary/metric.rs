@@ -73,6 +73,11 @@ impl Metric {
         self
     }
 
+    /// Whether it lies between 0 and 1.
+    pub fn is_rate(&self) -> bool {
+        matches!(self.estimator, Estimator::Rate | Estimator::Share)
+    }
+
     /// The estimate over rows.
     pub fn estimate<'a>(&self, rows: impl IntoIterator<Item = &'a Row>) -> Estimate {
         let counts = |row: &&Row| self.over == Over::All || row.is_solved();
