@@ -1,17 +1,14 @@
 #!/usr/bin/env bash
-# Writes every page of docs/results from the record, into that folder or another one.
-#
-#   scripts/pages.sh [FOLDER]
+# Writes every page of docs/results from the record, and the parts of README.md and METHOD.md that come from it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-out=${1:-docs/results}
+out=docs/results
 cargo build --release --quiet --locked -p nalm-cli
 nalm=target/release/nalm
 numerical=record/2026-11-16-numerical
 images=record/2026-11-16-mnist
-"$nalm" report all --preset paper --store "$numerical" --out "$out"
+"$nalm" report all --preset paper --store "$numerical" --out "$out" --readme README.md
+"$nalm" report controls --preset paper --store "$numerical" --out "$out" --readme METHOD.md
 "$nalm" report single-module single-module-snmu stochastic-gates gradient-noise --preset paper --stream reference \
   --store "$numerical" --out "$out/reference"
 "$nalm" report mnist-isolated mnist-isolated-full mnist-colour mnist-sequential --preset laptop --store "$images" --out "$out/images"
-# Pages for a browser are large and say the same.
-find "$out" -name '*.html' -delete

@@ -37,7 +37,5 @@ fn the_unit_is_one_of_the_laboratory() {
     let page = std::fs::read_to_string(here.join("report/own.md")).expect("a page");
     assert!(page.contains("| scaled product | 0.01 | 3 of 3") && page.contains("Seed by seed against NMU"), "{page}");
     assert!(succeed(here, &["export", "--csv", "-"]).contains("scaled,learning_rate=0.01,single-module"));
-    assert!(
-        succeed(here, &["verify", "--record", "results", "--sample", "5"]).contains("5 of 5 rows have identical bits")
-    );
+    assert!(succeed(here, &["verify", "--record", "results", "--sample", "5"]).contains("5 of 5 rows are identical"));
 }

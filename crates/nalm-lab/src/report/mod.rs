@@ -82,14 +82,18 @@ pub fn write(
     Ok(Found { agree, compared: compared.len(), rows: results.found(), blocks, figures, numbers })
 }
 
-/// Every number of every cell; what several sections have under one name, none has.
+/// Every number of every cell, by metric, model, place and section; without the section where that is enough.
 fn numbers(results: &Results<'_>) -> BTreeMap<String, String> {
     let mut numbers: BTreeMap<String, Option<String>> = BTreeMap::new();
     for cell in &results.cells {
         let shown = results.metrics.iter().filter_map(|m| Some((m.name, (m.show)(cell.get(m.name).mean?))));
-        let counted = [("n", cell.n.to_string()), ("solved", format!("{} of {}", cell.solved, cell.n))];
-        for (name, number) in shown.chain(counted) {
+        let solved = format!("{} of {}", cell.solved, cell.n);
+        let success = cell.get("success");
+        let rate = success.lower.zip(success.upper).map(|(low, high)| format!("{solved} [{low:.2}, {high:.2}]"));
+        let counted = [("n", cell.n.to_string()), ("solved", solved)];
+        for (name, number) in shown.chain(counted).chain(rate.map(|rate| ("rate", rate))) {
             let own = format!("{name}; {}; {}", cell.label, cell.place);
+            numbers.insert(format!("{own}; {}", results.experiment.sections[cell.section].name), Some(number.clone()));
             numbers.entry(own).and_modify(|known| *known = None).or_insert(Some(number));
         }
     }
