@@ -45,7 +45,7 @@ row() {
   [ ! -d packed ] || stat -c %s packed/seg/*.gz >size-new
 }
 row "\`nalm status\`" status --store STORE
-row "\`nalm report single-module --preset quick\`" report single-module --preset quick --store STORE --out report
+row "\`nalm report single-module\`" report single-module --preset paper --store STORE --out report
 row "\`nalm export --csv -\`" export --csv - --store STORE
 row "\`nalm export --jsonl -\`" export --jsonl - --store STORE
 row "\`nalm store compact\`" store compact STORE

@@ -216,7 +216,7 @@ mod signals {
         ];
         let mut child = start(here, &run);
         while !here.join("results/seg").is_dir() {}
-        std::thread::sleep(Duration::from_millis(1_500));
+        std::thread::sleep(Duration::from_millis(4_000));
         send(&child, "-TERM");
         assert_eq!(child.wait().unwrap().code(), Some(75));
         let saved = std::fs::read_dir(here.join("results/checkpoints")).unwrap().count();

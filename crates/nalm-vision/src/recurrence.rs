@@ -52,7 +52,7 @@ pub(crate) struct Cost<R> {
 
 /// A cell with two inputs, the label first, and one output. A batch has as many steps as its labels.
 #[derive(Debug)]
-pub(crate) struct Recurrence<R: Real>(Recurrent<R>);
+pub(crate) struct SequenceCost<R: Real>(Recurrent<R>);
 
 /// A batch that went through the cell step by step.
 struct Unrolled<R: Real> {
@@ -62,7 +62,7 @@ struct Unrolled<R: Real> {
     tape: Vec<Lane<R>>,
 }
 
-impl<R: Real> Recurrence<R> {
+impl<R: Real> SequenceCost<R> {
     pub(crate) fn new(cell: Box<dyn Dispatch<R>>) -> Result<Self, Error> {
         Ok(Self(Recurrent::every_state(cell, 1, 1.0)?))
     }
@@ -167,9 +167,9 @@ mod tests {
     use nalm::module::{Options, Shape, find};
     use nalm::rng::Purpose;
 
-    fn cell(name: &str) -> Recurrence<f64> {
+    fn cell(name: &str) -> SequenceCost<f64> {
         let spec = find::<f64>(name).unwrap();
-        Recurrence::new((spec.build)(Shape::new(2, 1).unwrap(), &Options::default()).unwrap()).unwrap()
+        SequenceCost::new((spec.build)(Shape::new(2, 1).unwrap(), &Options::default()).unwrap()).unwrap()
     }
 
     #[test]

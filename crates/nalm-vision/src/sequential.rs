@@ -13,7 +13,7 @@ use crate::learner::{Learner, stateless};
 use crate::mnist::{Digits, Mnist, SIDE, normalise};
 use crate::net::{Mode, Net, Workspace};
 use crate::networks;
-use crate::recurrence::{Cost, Inputs, Recurrence};
+use crate::recurrence::{Cost, Inputs, SequenceCost};
 use crate::shuffle::shuffled;
 use crate::tensor::Tensor;
 use crate::training::{Checkpoint, Training};
@@ -129,12 +129,12 @@ impl Config {
         Penalty { strength: self.lambda, schedule: Schedule::Ramp { start, end } }
     }
 
-    fn build_cell(&self) -> Result<Recurrence<f32>, Error> {
+    fn build_cell(&self) -> Result<SequenceCost<f32>, Error> {
         if !CELLS.contains(&self.cell.as_str()) {
             return Err(nalm::Error::unknown("cell", &self.cell, &CELLS).into());
         }
         stateless(&self.options)?;
-        Recurrence::new((module::find::<f32>(&self.cell)?.build)(Shape::new(2, 1)?, &self.options)?)
+        SequenceCost::new((module::find::<f32>(&self.cell)?.build)(Shape::new(2, 1)?, &self.options)?)
     }
 
     /// Checks everything that can be known without images.
@@ -171,7 +171,7 @@ pub struct Run {
     net: Net,
     work: Workspace<f32>,
     x: Vec<f32>,
-    cell: Recurrence<f32>,
+    cell: SequenceCost<f32>,
     penalty: Penalty,
     learner: Learner,
 }

@@ -28,7 +28,7 @@ const STEPS: [(&str, &[&str]); 11] = [
 ];
 
 #[derive(Serialize)]
-struct Row {
+struct Timing {
     step: &'static str,
     ns: f64,
     path: &'static str,
@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &Bench) -> Result<()> {
         if !arguments.json {
             writeln!(std::io::stdout().lock(), "{step:18} {ns:10.1} ns  {path}")?;
         }
-        rows.push(Row { step, ns, path });
+        rows.push(Timing { step, ns, path });
     }
     if arguments.json { super::print_json(&rows) } else { Ok(()) }
 }

@@ -18,7 +18,7 @@ pub struct Gated<M> {
     add: Nau,
     mul: M,
     /// Fixed where the unit is known, because a module over one number type need not be one over the other.
-    widen: fn(&Self) -> Box<dyn Dispatch<f64>>,
+    as_double: fn(&Self) -> Box<dyn Dispatch<f64>>,
 }
 
 const FORMULA: &str = "y = g NAU(x) + (1 - g) NMU(x),  g = sigmoid(G x)";
@@ -63,8 +63,8 @@ impl<M> Gated<M> {
     where
         M: Module<f64> + Clone + 'static,
     {
-        let widen: fn(&Self) -> Box<dyn Dispatch<f64>> = |gated| Box::new(gated.clone());
-        Ok(Self { name, shape, add: Nau::new(shape.inputs, shape.outputs)?, mul, widen })
+        let as_double: fn(&Self) -> Box<dyn Dispatch<f64>> = |gated| Box::new(gated.clone());
+        Ok(Self { name, shape, add: Nau::new(shape.inputs, shape.outputs)?, mul, as_double })
     }
 
     /// Where the multiplication unit's parameters and the gate's start.
@@ -212,6 +212,6 @@ impl<R: Real, M: Module<R>> Module<R> for Gated<M> {
     }
 
     fn as_f64(&self) -> Option<Box<dyn Dispatch<f64>>> {
-        Some((self.widen)(self))
+        Some((self.as_double)(self))
     }
 }
