@@ -44,7 +44,7 @@ fn own(cause: &(dyn std::error::Error + 'static)) -> Option<u8> {
     })
 }
 
-/// A file that is not there was asked for wrongly; whoever reads the output and has seen enough is content; the rest is the disk.
+/// A file that is not there is a wrong request; a reader that closed the output is no failure; the rest is the disk.
 fn disk(kind: ErrorKind) -> u8 {
     match kind {
         ErrorKind::BrokenPipe => 0,

@@ -80,7 +80,7 @@ pub fn load(catalogue: &Catalogue, known: &Names, name: &str, overrides: &Overri
 
 /// What to type for an experiment: its name, or its file if it did not come with the library.
 pub(super) fn command(name: &str, path: &Path, preset: &str, overrides: &Overrides) -> String {
-    // Folders of one machine tell nobody anything.
+    // Pages are for others, who do not have this machine's folders.
     let shown = if path.is_absolute() { Path::new(path.file_name().unwrap_or_default()) } else { path };
     let own = shown.display().to_string();
     let built_in = BUILT_IN.iter().any(|(known, _)| *known == name) && own == format!("{name}.toml");

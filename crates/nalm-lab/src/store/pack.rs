@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Higher ones take twice the time for two hundredths of the size.
+/// Higher levels take longer and hardly make the file smaller.
 const LEVEL: flate2::Compression = flate2::Compression::new(6);
 
 /// Writes the rows of several stores that the target lacks into one compressed segment there, and copies their networks: a record grows by

@@ -1,4 +1,4 @@
-//! What is shown, and what the transformers look at: people want to see it.
+//! Samples as the network sees them, and what the transformers make of them.
 
 use crate::figure::mosaic::mosaic;
 use crate::figure::slots::WIDTH;
