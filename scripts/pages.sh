@@ -7,8 +7,9 @@ cargo build --release --quiet --locked -p nalm-cli
 nalm=target/release/nalm
 numerical=record/2026-11-16-numerical
 images=record/2026-11-16-mnist
+"$nalm" report controls arithmetic --preset paper --store "$numerical" --out "$out" --readme METHOD.md
+# After it, so that the index is that of all.
 "$nalm" report all --preset paper --store "$numerical" --out "$out" --readme README.md
-"$nalm" report controls --preset paper --store "$numerical" --out "$out" --readme METHOD.md
 "$nalm" report single-module single-module-snmu stochastic-gates gradient-noise --preset paper --stream reference \
   --store "$numerical" --out "$out/reference"
 "$nalm" report mnist-isolated mnist-isolated-full mnist-colour mnist-sequential --preset laptop --store "$images" --out "$out/images"
