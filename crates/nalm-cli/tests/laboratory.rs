@@ -201,8 +201,10 @@ fn many_parameters_go_to_a_file_of_their_own() {
     let row: serde_json::Value = serde_json::from_str(&rows(here, "results")).unwrap();
     assert_eq!(row["artefacts"]["weights"], serde_json::json!([]));
     let bytes = std::fs::read(here.join("results").join(row["artefacts"]["weights_file"].as_str().unwrap())).unwrap();
+    let (network, params) = nalm::save::from_bytes::<f32>(&bytes, &nalm::module::find).unwrap();
+    assert_eq!((network.architecture()[0].to_string().as_str(), params.len()), ("mlp 2->1 hidden=500", 2001));
     let tensors = safetensors::SafeTensors::deserialize(&bytes).unwrap();
-    assert_eq!(tensors.tensor("0.mlp").unwrap().shape(), [2001]);
+    assert_eq!(tensors.tensor("layer1.mlp").unwrap().shape(), [2001]);
 }
 
 /// Packing keeps every row and who made it, and can be repeated; a damaged pack loses rows, not the rest.

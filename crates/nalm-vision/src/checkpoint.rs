@@ -1,46 +1,26 @@
 //! Checkpoints and trained networks as the bytes of safetensors files. Equal ones have equal bytes.
 
 use crate::error::Error;
-use crate::tensor::Tensor;
 use crate::training::{Checkpoint, Progress};
-use safetensors::SafeTensors;
-use safetensors::tensor::{Dtype, TensorView};
+use nalm::tensor::{self, Tensor};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use std::collections::HashMap;
-
-/// The key of the one text of a file. Several would stand in the order of a hash, which differs from process to process.
-const TEXT: &str = "nalm";
 
 /// Tensors and a text about them as a safetensors file.
 pub fn to_bytes(tensors: &[Tensor], text: &str) -> Result<Vec<u8>, Error> {
-    let bytes: Vec<Vec<u8>> =
-        tensors.iter().map(|tensor| tensor.data.iter().flat_map(|v| v.to_le_bytes()).collect()).collect();
-    let wrong = |error: safetensors::SafeTensorError| Error::Tensors(error.to_string());
-    let views = tensors.iter().zip(&bytes).map(|(tensor, bytes)| {
-        Ok((tensor.name.as_str(), TensorView::new(Dtype::F32, tensor.shape.clone(), bytes).map_err(wrong)?))
-    });
-    let views = views.collect::<Result<Vec<_>, Error>>()?;
-    safetensors::serialize(views, Some(HashMap::from([(TEXT.into(), text.into())]))).map_err(wrong)
+    tensor::to_bytes(tensors, Some(text)).map_err(unusable)
 }
 
 /// A file back: its tensors in the order of their names, and its text.
 pub fn from_bytes(bytes: &[u8]) -> Result<(Vec<Tensor>, String), Error> {
-    let wrong = |error: safetensors::SafeTensorError| Error::Tensors(error.to_string());
-    let (_, header) = SafeTensors::read_metadata(bytes).map_err(wrong)?;
-    let text = header.metadata().as_ref().and_then(|texts| texts.get(TEXT).cloned()).unwrap_or_default();
-    let file = SafeTensors::deserialize(bytes).map_err(wrong)?;
-    let mut views: Vec<_> = file.iter().collect();
-    views.sort_by_key(|(name, _)| name.to_string());
-    let tensor = |(name, view): (&str, TensorView<'_>)| {
-        if view.dtype() != Dtype::F32 {
-            return Err(Error::Tensors(format!("{name} is {:?}; F32 was expected", view.dtype())));
-        }
-        let number = |bytes: &[u8]| f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
-        let data = view.data().chunks_exact(4).map(number).collect();
-        Ok(Tensor { name: name.into(), shape: view.shape().to_vec(), data })
-    };
-    Ok((views.into_iter().map(tensor).collect::<Result<_, _>>()?, text))
+    tensor::from_bytes(bytes).map_err(unusable)
+}
+
+fn unusable(error: nalm::Error) -> Error {
+    match error {
+        nalm::Error::Tensors(fault) => Error::Tensors(fault),
+        other => other.into(),
+    }
 }
 
 /// What a checkpoint says besides its tensors.

@@ -2,7 +2,7 @@
 //! images flattened channel by channel.
 
 use crate::net::{Layer, Net, image};
-use crate::tensor::Tensor;
+use nalm::tensor::Tensor;
 use nalm::{Error, Real};
 
 /// From `[row][column][channel]` to `[channel][row][column]`.

@@ -3,9 +3,9 @@
 use crate::adam::Adam;
 use crate::error::Error;
 use crate::history::History;
-use crate::tensor::Tensor;
 use crate::training::{Checkpoint, Progress};
 use nalm::noise::Spread;
+use nalm::tensor::Tensor;
 use nalm::{Noise, Options, Value};
 
 #[derive(Debug)]

@@ -28,7 +28,6 @@ pub mod score;
 pub mod sequential;
 mod shuffle;
 mod team;
-mod tensor;
 pub mod training;
 pub mod vector;
 
@@ -38,7 +37,7 @@ pub use history::History;
 pub use layer::conv::Geometry;
 pub use layer::dense::Activation;
 pub use mnist::Mnist;
+pub use nalm::tensor::Tensor;
 pub use net::{Layer, Mode, Net, Workspace};
 pub use recurrence::Inputs;
-pub use tensor::Tensor;
 pub use training::{Advance, Checkpoint, NUMERICS, Training};

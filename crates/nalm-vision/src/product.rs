@@ -10,12 +10,12 @@ use crate::mnist::{Digits, Mnist};
 use crate::pairs::{Fold, Pair, TEN_FOLDS, THREE_FOLDS};
 use crate::score::{Confusion, Score, Tally};
 use crate::shuffle::shuffled;
-use crate::tensor::Tensor;
 use crate::training::{Checkpoint, Training};
 use nalm::lane::LANES;
 use nalm::module::{self, Options, Shape};
 use nalm::rng::Purpose;
 use nalm::setting::Kind;
+use nalm::tensor::Tensor;
 use nalm::{BatchLayout, Network, Pass, Penalty, Rng, Schedule, Setting, batch};
 use std::sync::Arc;
 

@@ -15,11 +15,11 @@ use crate::net::{Mode, Net, Workspace};
 use crate::networks;
 use crate::recurrence::{Cost, Inputs, SequenceCost};
 use crate::shuffle::shuffled;
-use crate::tensor::Tensor;
 use crate::training::{Checkpoint, Training};
 use nalm::module::{self, Options, Shape};
 use nalm::rng::Purpose;
 use nalm::setting::Kind;
+use nalm::tensor::Tensor;
 use nalm::{InstructionSet, Module, Pass, Penalty, Rng, Schedule, Setting};
 use std::sync::Arc;
 

@@ -3,7 +3,7 @@
 use crate::encoder::Picture;
 use crate::error::Error;
 use crate::history::History;
-use crate::tensor::Tensor;
+use nalm::tensor::Tensor;
 use serde::{Deserialize, Serialize};
 
 /// Raised with every change that alters the bits of these runs on the same instruction set.

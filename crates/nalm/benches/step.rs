@@ -61,7 +61,8 @@ fn steps() -> Vec<Step> {
 /// Median and minimum nanoseconds per step.
 fn time(step: &Step, instructions: InstructionSet, stream: Stream) -> (f64, f64) {
     let config = |steps| Config {
-        evaluation: 16,
+        validation: 16,
+        test: 16,
         log_every: u64::MAX,
         instructions,
         // The penalty acts from the second step on, so that every step does all of its work.

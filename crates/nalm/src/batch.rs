@@ -1,6 +1,6 @@
 //! How a batch lies in memory: feature after feature, sixteen rows to a lane.
 
-use crate::lane::{InstructionSet, LANES, Lane};
+use crate::lane::{self, InstructionSet, LANES, Lane};
 use crate::{Error, Real};
 
 /// The number of rows in a batch and the instruction set that works on it.
@@ -71,6 +71,17 @@ impl BatchLayout {
         }
     }
 
+    /// Writes 0 into the padding, so that nothing which is added up over rows sees it.
+    #[inline(always)]
+    pub(crate) fn clear_padding<R: Real>(self, tensor: &mut [Lane<R>]) {
+        let used = self.rows % LANES;
+        if used > 0 {
+            for last in tensor.iter_mut().skip(self.lanes() - 1).step_by(self.lanes()) {
+                last.0[used..].fill(R::ZERO);
+            }
+        }
+    }
+
     /// How many rows of lane `index` count.
     #[inline(always)]
     pub fn rows_in(self, index: usize) -> usize {
@@ -95,28 +106,37 @@ impl<R: Real> Batch<R> {
         let lanes = at.lanes();
         Self { x: vec![Lane::ZERO; inputs * lanes], t: vec![Lane::ZERO; outputs * lanes], at }
     }
+
+    /// Inputs and targets of so many rows, given row by row.
+    ///
+    /// ```
+    /// let batch = nalm::Batch::from_rows(3, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &[2.0, 12.0, 30.0])?;
+    /// assert_eq!((batch.at.rows, batch.x[1][2]), (3, 6.0)); // the second feature of the third row
+    /// # Ok::<(), nalm::Error>(())
+    /// ```
+    pub fn from_rows(rows: usize, inputs: &[R], targets: &[R]) -> Result<Self, Error> {
+        let at = BatchLayout::new(rows)?;
+        Ok(Self { x: to_lanes(inputs, at)?, t: to_lanes(targets, at)?, at })
+    }
 }
 
-/// Turns row-major numbers into lanes.
+/// Turns row-major numbers into lanes. The padding holds copies of the last row: right for inputs and targets, not for gradients, which
+/// [`Network::backward_rows`](crate::Network::backward_rows) takes as rows.
 pub fn to_lanes<R: Real>(rows: &[R], at: BatchLayout) -> Result<Vec<Lane<R>>, Error> {
     if !rows.len().is_multiple_of(at.rows) {
         let what = format!("numbers for {} rows of equal length", at.rows);
         return Err(Error::Shape { what, got: rows.len(), want: rows.len().next_multiple_of(at.rows) });
     }
-    let features = rows.len() / at.rows;
-    let mut tensor = vec![Lane::ZERO; features * at.lanes()];
-    for (row, values) in rows.chunks_exact(features.max(1)).enumerate() {
-        for (feature, &value) in tensor.chunks_exact_mut(at.lanes()).zip(values) {
-            *at.row_mut(feature, row) = value;
-        }
-    }
-    at.pad(&mut tensor);
+    let mut tensor = vec![Lane::ZERO; rows.len() / at.rows * at.lanes()];
+    lane::rows::into_lanes(rows, &mut tensor, at);
     Ok(tensor)
 }
 
 /// Turns lanes into row-major numbers.
 pub fn from_lanes<R: Real>(tensor: &[Lane<R>], at: BatchLayout) -> Vec<R> {
-    (0..at.rows).flat_map(|row| tensor.chunks_exact(at.lanes()).map(move |feature| *at.row(feature, row))).collect()
+    let mut rows = vec![R::ZERO; tensor.len() / at.lanes() * at.rows];
+    lane::rows::from_lanes(tensor, &mut rows, at);
+    rows
 }
 
 #[cfg(test)]

@@ -15,9 +15,12 @@ pub struct Config {
     pub steps: u64,
     /// Rows in a training batch.
     pub batch: usize,
-    /// Rows in the validation and in the test set. Tasks with data of their own have sets of their own size instead:
-    /// [`Task::evaluation_rows`].
-    pub evaluation: usize,
+    /// Rows in the validation set. Tasks with data of their own have sets of their own sizes instead: [`Task::evaluation_rows`].
+    pub validation: usize,
+    /// Rows in the test set.
+    pub test: usize,
+    /// Rows of the validation set by which a schedule decides whether to start over; all of them where a task has data of its own.
+    pub held_out: usize,
     /// Steps between two evaluations.
     pub log_every: u64,
     /// Which random streams to draw from.
@@ -73,7 +76,9 @@ impl Config {
         Self {
             steps: 50_000,
             batch: 128,
-            evaluation: 10_000,
+            validation: 10_000,
+            test: 10_000,
+            held_out: 1_024,
             log_every: 1_000,
             stream: Stream::Fast,
             optimiser: Optimiser::adam(learning_rate),
@@ -111,9 +116,11 @@ impl Config {
     /// Checks that the settings make sense, and that network and task fit together.
     pub fn check<R: Real>(&self, network: &Network<R>, task: &dyn Task<R>) -> Result<(), Error> {
         Error::check(self.batch > 0, "batch size", 0.0, "at least 1")?;
-        Error::check(self.evaluation > 0, "size of the evaluation sets", 0.0, "at least 1")?;
+        Error::check(self.validation > 0, "size of the validation set", 0.0, "at least 1")?;
+        Error::check(self.test > 0, "size of the test set", 0.0, "at least 1")?;
+        Error::check(self.held_out > 0, "size of the held-out data", 0.0, "at least 1")?;
         Error::check(self.log_every > 0, "steps between two evaluations", 0.0, "at least 1")?;
-        let (validation, test) = task.evaluation_rows().unwrap_or((self.evaluation, self.evaluation));
+        let (validation, test) = task.evaluation_rows().unwrap_or((self.validation, self.test));
         let numbers = network.shape().inputs as f64 * self.batch.max(validation).max(test) as f64;
         Error::check(numbers <= MOST_NUMBERS, "numbers in a set (rows times inputs)", numbers, "at most 2^28")?;
         self.optimiser.check()?;

@@ -98,6 +98,9 @@ pub enum Error {
         /// What to do about it.
         instead: String,
     },
+    /// A file of tensors that cannot be used.
+    #[error("cannot use this file of tensors: {0}")]
+    Tensors(String),
     /// A split of a table after which a part would be empty.
     #[error("{rows} rows split {split} leave no row for {part}; every part needs one: use more rows or other shares")]
     EmptyPart {
@@ -122,6 +125,11 @@ impl Error {
         // A name of which more than half would have to change was not meant.
         let nearest = nearest.filter(|name| 2 * edit_distance(got, name) <= name.chars().count());
         Error::Unknown { what, got: got.into(), nearest: nearest.map(ToString::to_string), valid: valid.join(", ") }
+    }
+
+    /// Checks that a size is the one that is needed.
+    pub(crate) fn sizes(what: &str, got: usize, want: usize) -> Result<(), Self> {
+        if got == want { Ok(()) } else { Err(Error::Shape { what: what.into(), got, want }) }
     }
 
     /// Checks a number and names it if it is out of its domain.

@@ -1,128 +1,233 @@
-//! A trained network read as arithmetic.
+//! A trained network read as arithmetic, or written as the source text of a function.
 
-use crate::module::nac;
-use crate::{Dispatch, Network, Real};
+use crate::expression::{Expression, Language};
+use crate::{Error, Network, Real};
+use std::fmt::Write;
 
-/// Weights this close to -1, 0 or 1 read as that.
+/// Weights this close to a whole number read as that.
 const NEAR: f64 = 5e-3;
+/// Formulas of more operations than this are nothing to read.
+const MOST_READ: usize = 400;
+/// Expressions of more operations than this are nothing to compile either.
+const MOST_WRITTEN: usize = 1 << 20;
 
-/// The formula of a network, line by line; nothing for networks that do not read as one, or if these are not its parameters.
-pub fn read<R: Real>(network: &Network<R>, params: &[R]) -> Option<Vec<String>> {
-    if params.len() != network.param_len() {
-        return None;
+/// What is wanted of a formula.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Style {
+    /// The function that is computed, with the weights as they are.
+    Exact,
+    /// What the weights mean: those near whole numbers read as these, and guards against the logarithm of 0 are left out.
+    Read,
+}
+
+impl Style {
+    /// A weight in this style.
+    pub fn weight(self, w: f64) -> f64 {
+        let whole = w.round();
+        if self == Style::Read && (w - whole).abs() < NEAR { whole } else { w }
     }
+
+    /// A small number that guards a logarithm.
+    pub fn guard(self, epsilon: f64) -> f64 {
+        if self == Style::Read { 0.0 } else { epsilon }
+    }
+
+    /// w1 x1 + w2 x2 + …
+    pub fn sum(self, weights: &[f64], inputs: &[Expression]) -> Expression {
+        Expression::sum(weights.iter().zip(inputs).map(|(&w, x)| x.clone().times(self.weight(w))))
+    }
+}
+
+/// The formula of a network, a line for every unit: `h1 = x1 + x2`, `y = h1 * x3`. Inputs have these names, or x1, x2 and so on without any.
+///
+/// Nothing if there is no simple one: a unit of the network has none, or it would be too long to read.
+///
+/// ```
+/// use nalm::{Network, Nmu, formula};
+///
+/// let network = Network::<f32>::single(Nmu::new(3, 1)?);
+/// let lines = formula::read(&network, &[1.0, 0.0, 0.998], &["price", "colour", "pieces"])?;
+/// assert_eq!(lines.unwrap(), ["y = price * pieces"]);
+/// # Ok::<(), nalm::Error>(())
+/// ```
+pub fn read<R: Real>(network: &Network<R>, params: &[R], names: &[&str]) -> Result<Option<Vec<String>>, Error> {
+    let inputs = network.shape().inputs;
+    if !names.is_empty() {
+        Error::sizes("names of inputs", names.len(), inputs)?;
+    }
+    let name = |i: usize| names.get(i).map_or_else(|| format!("x{}", i + 1), ToString::to_string);
+    let Some(steps) = steps(network, params, (0..inputs).map(name).collect(), Style::Read)? else { return Ok(None) };
+    let size: usize = steps.iter().map(|(_, expression)| expression.size()).sum();
+    Ok((size <= MOST_READ).then(|| steps.iter().map(|(name, expression)| format!("{name} = {expression}")).collect()))
+}
+
+/// The network as the source text of a function over `f64`, which needs nothing but its language.
+///
+/// The function takes one row. With one output it returns a number; with more of them an array (Rust), a list (Python), or it fills `y` (C).
+///
+/// ```
+/// use nalm::{Network, Nmu, expression::Language, formula};
+///
+/// let network = Network::<f32>::single(Nmu::new(2, 1)?);
+/// let source = formula::source(&network, &[1.0, 0.5], "area", Language::Python)?;
+/// assert!(source.ends_with("def area(x):\n    y = x[0] * (0.5 * x[1] + 0.5)\n    return y\n"));
+/// # Ok::<(), nalm::Error>(())
+/// ```
+pub fn source<R: Real>(network: &Network<R>, params: &[R], name: &str, language: Language) -> Result<String, Error> {
+    let first = |c: char| c.is_ascii_alphabetic() || c == '_';
+    if !name.starts_with(first) || !name.chars().all(|c| first(c) || c.is_ascii_digit()) {
+        let got = format!("'{name}'");
+        return Err(Error::Value { what: "name of a function", got, want: "a word of letters, digits and _" });
+    }
+    let shape = network.shape();
+    let names = (0..shape.inputs).map(|i| format!("x[{i}]")).collect();
+    let steps = steps(network, params, names, Style::Exact)?.ok_or_else(|| Error::Unsupported {
+        what: format!("source text of {}", network.name()),
+        when: "because a unit of it has no formula".into(),
+        instead: "define Module::formula for it".into(),
+    })?;
+    Ok(function(&steps, name, shape.inputs, shape.outputs, &network.name(), language))
+}
+
+/// Every unit's output by name, in terms of those before it.
+fn steps<R: Real>(
+    network: &Network<R>,
+    params: &[R],
+    mut names: Vec<String>,
+    style: Style,
+) -> Result<Option<Vec<(String, Expression)>>, Error> {
+    Error::sizes(&format!("parameters of {}", network.name()), params.len(), network.param_len())?;
     let layers = network.layers();
-    let mut names: Vec<String> = (1..=network.shape().inputs).map(|i| format!("x{i}")).collect();
-    let mut lines = Vec::new();
+    let mut steps = Vec::new();
     for (k, layer) in layers.iter().enumerate() {
         let own: Vec<f64> = network.layer_params(params, k).iter().map(|w| w.to_f64()).collect();
-        let last = k + 1 == layers.len();
-        let right = outputs(layer.as_ref(), &own, &names)?;
-        let single = right.len() == 1;
-        names = (1..=right.len())
-            .map(|o| match (last, single) {
-                (true, true) => "y".into(),
-                (true, false) => format!("y{o}"),
-                (false, _) => format!("{}{o}", if k == 0 { "h".into() } else { format!("h{k}_") }),
-            })
-            .collect();
-        lines.extend(names.iter().zip(&right).map(|(name, right)| format!("{name} = {right}")));
-    }
-    Some(lines)
-}
-
-/// What each output of a layer is, in terms of the names of its inputs.
-fn outputs<R: Real>(layer: &dyn Dispatch<R>, p: &[f64], names: &[String]) -> Option<Vec<String>> {
-    let shape = layer.shape();
-    let of = |line: fn(&[f64], &[String]) -> String, weights: &[f64]| {
-        Some(weights.chunks_exact(shape.inputs).take(shape.outputs).map(|row| line(row, names)).collect())
-    };
-    let effective = || nac::effective(p, shape.weights(), 1.0).collect::<Vec<f64>>();
-    match layer.name() {
-        "nau" => of(sum, p),
-        "nac-add" => of(sum, &effective()),
-        "nmu" | "snmu" | "snmu-exp" => of(product, p),
-        "stg-nmu" => of(product, &p.iter().map(|w| w.clamp(0.0, 1.0)).collect::<Vec<f64>>()),
-        "nac-mul" => of(powers, &effective()),
-        "mul" => Some(vec![names.join(" * "); shape.outputs]),
-        _ => None,
-    }
-}
-
-fn snap(w: f64) -> f64 {
-    if (w - w.round()).abs() < NEAR { w.round() } else { w }
-}
-
-/// w1 a + w2 b; neighbours with the weight 1 are drawn together.
-fn sum(weights: &[f64], names: &[String]) -> String {
-    let weights: Vec<f64> = weights.iter().map(|&w| snap(w)).collect();
-    let mut terms = Vec::new();
-    let mut k = 0;
-    while k < weights.len() {
-        let run = weights[k..].iter().take_while(|w| **w == weights[k]).count();
-        match weights[k] {
-            0.0 => {}
-            w if w.abs() == 1.0 && run > 3 => {
-                let sign = if w < 0.0 { "-" } else { "" };
-                terms.push(format!("{sign}({} + … + {})", names[k], names[k + run - 1]));
-            }
-            w => terms.extend(names[k..k + run].iter().map(|name| match w {
-                1.0 => name.clone(),
-                -1.0 => format!("-{name}"),
-                _ => format!("{w:.3} {name}"),
-            })),
+        let inputs: Vec<Expression> = names.iter().map(Expression::variable).collect();
+        let Some(outputs) = layer.formula(&own, &inputs, style) else { return Ok(None) };
+        if outputs.iter().map(Expression::size).sum::<usize>() > MOST_WRITTEN {
+            return Ok(None);
         }
-        k += run;
+        let word = match (k + 1 == layers.len(), layers.len()) {
+            (true, _) => "y".to_owned(),
+            (false, 2) => "h".to_owned(),
+            _ => format!("h{}_", k + 1),
+        };
+        names = match outputs.len() {
+            1 => vec![word.trim_end_matches('_').to_owned()],
+            n => (1..=n).map(|o| format!("{word}{o}")).collect(),
+        };
+        steps.extend(names.iter().cloned().zip(outputs));
     }
-    if terms.is_empty() { "0".into() } else { terms.join(" + ").replace("+ -", "- ") }
+    Ok(Some(steps))
 }
 
-/// (w1 a + 1 - w1)(w2 b + 1 - w2); factors that are 1 are left out.
-fn product(weights: &[f64], names: &[String]) -> String {
-    let factors = weights.iter().zip(names).filter_map(|(&w, name)| match snap(w) {
-        0.0 => None,
-        1.0 => Some(name.clone()),
-        w => Some(format!("({w:.3} {name} + {:.3})", 1.0 - w)),
-    });
-    let factors: Vec<String> = factors.collect();
-    if factors.is_empty() { "1".into() } else { factors.join(" * ") }
-}
-
-/// |a|^w1 |b|^w2.
-fn powers(weights: &[f64], names: &[String]) -> String {
-    let factors = weights.iter().zip(names).filter_map(|(&w, name)| match snap(w) {
-        0.0 => None,
-        1.0 => Some(format!("|{name}|")),
-        w => Some(format!("|{name}|^{w:.3}")),
-    });
-    let factors: Vec<String> = factors.collect();
-    if factors.is_empty() { "1".into() } else { factors.join(" * ") }
+fn function(
+    steps: &[(String, Expression)],
+    name: &str,
+    inputs: usize,
+    outputs: usize,
+    about: &str,
+    language: Language,
+) -> String {
+    let (head, indent, binding, end) = match language {
+        Language::Rust => (
+            match outputs {
+                1 => format!("/// {about}\npub fn {name}(x: [f64; {inputs}]) -> f64 {{"),
+                n => format!("/// {about}\npub fn {name}(x: [f64; {inputs}]) -> [f64; {n}] {{"),
+            },
+            "    ",
+            ("let ", ";"),
+            "}\n",
+        ),
+        Language::C => (
+            match outputs {
+                1 => format!("#include <math.h>\n\n/* {about} */\ndouble {name}(const double x[{inputs}]) {{"),
+                n => format!(
+                    "#include <math.h>\n\n/* {about} */\nvoid {name}(const double x[{inputs}], double y[{n}]) {{"
+                ),
+            },
+            "    ",
+            ("const double ", ";"),
+            "}\n",
+        ),
+        Language::Python => {
+            (format!("from math import cos, exp, log, pow, sqrt\n\n\n# {about}\ndef {name}(x):"), "    ", ("", ""), "")
+        }
+        Language::Text => (format!("{name}:"), "", ("", ""), ""),
+    };
+    let mut out = head + "\n";
+    for (name, expression) in steps {
+        let _ = writeln!(out, "{indent}{}{name} = {}{}", binding.0, expression.write(language), binding.1);
+    }
+    let last: Vec<&str> = steps[steps.len() - outputs..].iter().map(|(name, _)| name.as_str()).collect();
+    match (language, outputs) {
+        (Language::Rust, 1) => out.push_str("    y\n"),
+        (Language::Rust, _) => out.push_str(&format!("    [{}]\n", last.join(", "))),
+        (Language::C, 1) => out.push_str("    return y;\n"),
+        (Language::C, _) => {
+            last.iter().enumerate().for_each(|(k, name)| out.push_str(&format!("    y[{k}] = {name};\n")))
+        }
+        (Language::Python, 1) => out.push_str("    return y\n"),
+        (Language::Python, _) => out.push_str(&format!("    return [{}]\n", last.join(", "))),
+        (Language::Text, _) => {}
+    }
+    out + end
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Mlp, NacAdd, Nau, Nmu};
+    use crate::{Mlp, NacAdd, NacMul, Nau, Nmu, Npu};
+
+    fn lines<R: Real>(network: &Network<R>, p: &[f64]) -> Option<Vec<String>> {
+        let p: Vec<R> = p.iter().map(|&w| R::of(w)).collect();
+        read(network, &p, &[]).unwrap()
+    }
 
     #[test]
     fn stacks_read_as_sums_and_products() {
         let network =
             Network::<f32>::new(vec![Box::new(Nau::new(6, 2).unwrap()), Box::new(Nmu::new(2, 1).unwrap())]).unwrap();
         let p = [1.0, 1.0, 0.999, 1.0, 0.0, 0.001, 0.0, 0.0, 0.0, 0.25, -1.0, 1.0, 1.0, 1.0];
-        let want = ["h1 = (x1 + … + x4)", "h2 = 0.250 x4 - x5 + x6", "y = h1 * h2"];
-        assert_eq!(read(&network, &p).unwrap(), want);
+        let want = ["h1 = (x1 + … + x4)", "h2 = 0.25 * x4 - x5 + x6", "y = h1 * h2"];
+        assert_eq!(lines(&network, &p).unwrap(), want);
     }
 
     #[test]
     fn units_that_have_not_decided_say_so() {
         let nmu = Network::<f32>::single(Nmu::new(3, 1).unwrap());
-        assert_eq!(read(&nmu, &[1.0, 0.5, 0.0]).unwrap(), ["y = x1 * (0.500 x2 + 0.500)"]);
-        assert_eq!(read(&nmu, &[0.0; 3]).unwrap(), ["y = 1"]);
-        assert_eq!(read(&nmu, &[0.0; 2]), None);
+        assert_eq!(lines(&nmu, &[1.0, 0.5, 0.0]).unwrap(), ["y = x1 * (0.5 * x2 + 0.5)"]);
+        assert_eq!(lines(&nmu, &[0.0; 3]).unwrap(), ["y = 1"]);
+        let error = read(&nmu, &[0.0; 2], &[]).unwrap_err();
+        assert_eq!(error.to_string(), "parameters of nmu: got 2, but 3 is needed");
+        let error = read(&nmu, &[0.0; 3], &["a", "b"]).unwrap_err();
+        assert_eq!(error.to_string(), "names of inputs: got 2, but 3 is needed");
         // tanh(10) sigmoid(10) is as good as 1, and tanh(0) is 0.
         let nac = Network::<f64>::single(NacAdd::new(2, 1).unwrap());
-        assert_eq!(read(&nac, &[10.0, 0.0, 10.0, 10.0]).unwrap(), ["y = x1"]);
-        let mlp = Network::<f32>::single(Mlp::new(2, 1, 1).unwrap());
-        assert_eq!(read(&mlp, &vec![0.0; mlp.param_len()]), None);
+        assert_eq!(lines(&nac, &[10.0, 0.0, 10.0, 10.0]).unwrap(), ["y = x1"]);
+        let mlp = Network::<f32>::single(Mlp::new(2, 200, 1).unwrap());
+        assert_eq!(lines(&mlp, &vec![0.3; mlp.param_len()]), None, "too long to read");
+    }
+
+    #[test]
+    fn powers_and_signs_are_read() {
+        let nac = Network::<f64>::single(NacMul::new(2, 1).unwrap());
+        assert_eq!(lines(&nac, &[10.0, -10.0, 10.0, 10.0]).unwrap(), ["y = |x1| / |x2|"]);
+        let npu = Network::<f64>::single(Npu::real(3, 1).unwrap());
+        assert_eq!(lines(&npu, &[1.0, -2.0, 0.0, 1.0, 1.0, 0.5]).unwrap(), ["y = x1 / x2^2"]);
+        let half = lines(&npu, &[0.5, 0.0, 0.0, 1.0, 1.0, 1.0]).unwrap();
+        assert_eq!(half, ["y = sqrt(|x1|) * cos(1.571 * [x1 < 0])"]);
+    }
+
+    #[test]
+    fn source_text_is_a_whole_function() {
+        let network = Network::<f64>::single(Nau::new(2, 2).unwrap());
+        let text = |language| source(&network, &[1.0, -1.0, 0.5, 0.0], "sums", language).unwrap();
+        let rust = "/// nau\npub fn sums(x: [f64; 2]) -> [f64; 2] {\n    let y1 = x[0] - x[1];\n    let y2 = 0.5 * x[0];\n    [y1, y2]\n}\n";
+        assert_eq!(text(Language::Rust), rust);
+        let c = "#include <math.h>\n\n/* nau */\nvoid sums(const double x[2], double y[2]) {\n    const double y1 = x[0] - x[1];\n    const double y2 = 0.5 * x[0];\n    y[0] = y1;\n    y[1] = y2;\n}\n";
+        assert_eq!(text(Language::C), c);
+        let error = source(&network, &[0.0; 4], "a-b", Language::C).unwrap_err().to_string();
+        assert_eq!(error, "name of a function is 'a-b'; it must be a word of letters, digits and _");
     }
 }

@@ -1,10 +1,8 @@
 //! Hand-written gradients against central differences, in `f64`.
 
-use crate::batch::{BatchLayout, to_lanes};
-use crate::lane;
 use crate::module::Pass;
 use crate::rng::{Purpose, Rng};
-use crate::{Lane, Network};
+use crate::{Network, RowWorkspace};
 
 /// The result of checking a network.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,26 +25,25 @@ const ROWS: usize = 19;
 /// own size, or to a thousandth of the largest one where it is smaller than that. A kink shows itself by two differences of
 /// different width that disagree, whatever the hand-written gradient says.
 pub fn check(network: &Network<f64>, with_zeros: bool, seed: u64) -> Check {
-    let mut rng = Rng::fast(&format!("gradcheck {} {seed}", network.name()), Purpose::Data);
-    let at = BatchLayout::new(ROWS).expect("some rows");
-    let shape = network.shape();
-    let rows: Vec<f64> = (0..ROWS * shape.inputs).map(|_| draw_input(&mut rng, with_zeros)).collect();
-    let point = Point {
-        network,
-        at,
-        weights: draw_weights(&mut rng, ROWS * shape.outputs),
-        params: draw_params(network, &mut rng),
-        x: to_lanes(&rows, at).expect("whole rows"),
-    };
+    check_rows(network, ROWS, with_zeros, seed)
+}
 
-    let mut work = network.workspace(at);
-    network.forward(&point.params, &point.x, &mut work, Pass::Train(&mut rng));
+/// The same for a batch of so many rows, at least one.
+pub fn check_rows(network: &Network<f64>, rows: usize, with_zeros: bool, seed: u64) -> Check {
+    let rows = rows.max(1);
+    let mut rng = Rng::fast(&format!("gradcheck {} {seed}", network.name()), Purpose::Data);
+    let shape = network.shape();
+    let x: Vec<f64> = (0..rows * shape.inputs).map(|_| draw_input(&mut rng, with_zeros)).collect();
+    let weights = draw_weights(&mut rng, rows * shape.outputs);
+    let point = Point { network, weights, params: draw_params(network, &mut rng), x };
+
+    let fits = "sizes are those of the network";
+    let mut work = network.row_workspace();
+    network.forward_rows(&point.params, &point.x, Pass::Train(&mut rng), &mut work).expect(fits);
     // The same noise for every evaluation: what a module remembers between passes must not move either.
     let tapes = work.clone();
-    work.output_gradient().copy_from_slice(&point.gradients());
     let mut dp = vec![0.0; network.param_len()];
-    let mut dx = vec![Lane::ZERO; point.x.len()];
-    network.backward(&point.params, &point.x, &mut work, Some(&mut dx), &mut dp);
+    let dx = network.backward_rows(&point.params, &point.weights, &mut dp, &mut work).expect(fits).to_vec();
 
     let by_param: Vec<(f64, Option<f64>)> = (0..dp.len())
         .map(|k| {
@@ -58,20 +55,23 @@ pub fn check(network: &Network<f64>, with_zeros: bool, seed: u64) -> Check {
             (dp[k], difference)
         })
         .collect();
-    let by_input: Vec<(f64, Option<f64>)> = (0..rows.len())
+    let by_input: Vec<(f64, Option<f64>)> = (0..dx.len())
         .map(|k| {
-            let (row, feature) = (k / shape.inputs, k % shape.inputs);
             // Units that are not smooth at 0 have a logarithm there, and it bends the more the smaller the input is.
-            let reach = if with_zeros { 1.0 } else { rows[k].abs().min(1.0) };
-            let difference = difference(rows[k], reach, |v| {
+            let reach = if with_zeros { 1.0 } else { point.x[k].abs().min(1.0) };
+            let difference = difference(point.x[k], reach, |v| {
                 let mut x = point.x.clone();
-                *at.row_mut(at.feature_mut(&mut x, feature), row) = v;
+                x[k] = v;
                 point.terms(&point.params, &x, &mut tapes.clone())
             });
-            (*at.row(at.feature(&dx, feature), row), difference)
+            (dx[k], difference)
         })
         .collect();
-    let (a, b) = (compare(&by_param), compare(&by_input));
+    merge(compare(&by_param), compare(&by_input))
+}
+
+/// Two checks as one.
+fn merge(a: Check, b: Check) -> Check {
     Check {
         worst_relative_error: larger(a.worst_relative_error, b.worst_relative_error),
         compared: a.compared + b.compared,
@@ -87,40 +87,22 @@ fn larger(a: f64, b: f64) -> f64 {
 /// The largest error over several random points.
 pub fn check_many(network: &Network<f64>, with_zeros: bool, points: u64) -> Check {
     let none = Check { worst_relative_error: 0.0, compared: 0, kinks: 0 };
-    (0..points).map(|seed| check(network, with_zeros, seed)).fold(none, |a, b| Check {
-        worst_relative_error: larger(a.worst_relative_error, b.worst_relative_error),
-        compared: a.compared + b.compared,
-        kinks: a.kinks + b.kinks,
-    })
+    (0..points).map(|seed| check(network, with_zeros, seed)).fold(none, merge)
 }
 
 /// Where the gradient is taken: parameters, inputs and the weights of the outputs in the scalar that is differentiated.
 struct Point<'a> {
     network: &'a Network<f64>,
-    at: BatchLayout,
     weights: Vec<f64>,
     params: Vec<f64>,
-    x: Vec<Lane<f64>>,
+    x: Vec<f64>,
 }
 
 impl Point<'_> {
-    /// The weights as lanes, zero in the padding.
-    fn gradients(&self) -> Vec<Lane<f64>> {
-        let mut gradients = to_lanes(&self.weights, self.at).expect("whole rows");
-        for lane in gradients.iter_mut().skip(self.at.lanes() - 1).step_by(self.at.lanes()) {
-            lane.0[self.at.rows_in(self.at.lanes() - 1)..].fill(0.0);
-        }
-        gradients
-    }
-
     /// The weighted outputs, whose sum is differentiated.
-    fn terms(&self, params: &[f64], x: &[Lane<f64>], work: &mut crate::Workspace<f64>) -> Vec<f64> {
-        let y = self.network.forward(params, x, work, Pass::Replay);
-        lane::flat(y)
-            .iter()
-            .zip(lane::flat(&self.gradients()))
-            .map(|(y, w)| if *w == 0.0 { 0.0 } else { y * w })
-            .collect()
+    fn terms(&self, params: &[f64], x: &[f64], work: &mut RowWorkspace<f64>) -> Vec<f64> {
+        let y = self.network.forward_rows(params, x, Pass::Replay, work).expect("sizes are those of the network");
+        y.iter().zip(&self.weights).map(|(y, w)| y * w).collect()
     }
 }
 

@@ -44,6 +44,7 @@ mod compiled;
 mod config;
 pub mod denoiser;
 mod error;
+pub mod expression;
 pub mod formula;
 pub mod gradcheck;
 pub mod lane;
@@ -62,14 +63,20 @@ mod real;
 pub mod recipe;
 mod recurrent;
 pub mod rng;
+mod rows;
 mod sampler;
+#[cfg(feature = "save")]
+pub mod save;
 #[cfg(feature = "second-order")]
 pub mod second_order;
 pub mod setting;
 mod sums;
 pub mod table;
 pub mod task;
+#[cfg(feature = "save")]
+pub mod tensor;
 pub mod train;
+mod until;
 
 pub use batch::{Batch, BatchLayout};
 pub use compiled::Compiled;
@@ -93,10 +100,12 @@ pub use real::Real;
 pub use recipe::{Recipe, Reinit};
 pub use recurrent::Recurrent;
 pub use rng::{Rng, Stream};
+pub use rows::RowWorkspace;
 pub use setting::{Options, Setting, Value};
 pub use table::Table;
 pub use task::{Arithmetic, Augmented, Factors, Noisy, Normalised, SingleModule, Split, TableTask, Task, Thresholds};
-pub use train::{Observer, train};
+pub use train::{Observer, TrainingState, train};
+pub use until::{Stopping, train_until};
 
 /// The version of the numerics: results of the same configuration may differ between versions, never within one.
 pub const NUMERICS: u32 = 1;

@@ -1,6 +1,7 @@
 //! The outcome of one run: what was logged, and what it amounts to.
 
 use crate::task::Thresholds;
+use crate::train::TrainingState;
 
 /// Only this many logged rows at the end of a run compete for the best one.
 const WINDOW: usize = 5_000;
@@ -50,6 +51,7 @@ pub struct Verdict {
 
 /// What a run amounts to.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Outcome<R> {
     /// How the run ended.
     pub status: Status,
@@ -69,6 +71,11 @@ pub struct Outcome<R> {
     pub reinitialisations: u64,
     /// The parameters at the end.
     pub params: Vec<R>,
+    /// The parameters at [`Outcome::best_step`]. Nothing where they were not kept: of the beginning of a longer run, and of one that was
+    /// stopped early after thousands of logged rows.
+    pub best_params: Option<Vec<R>>,
+    /// Where the run ended, to go on from ([`crate::train::resume`]); nothing after a run along a schedule, and of the beginning of a run.
+    pub state: Option<TrainingState<R>>,
     /// Everything that was logged.
     pub rows: Vec<LoggedErrors>,
 }
@@ -88,7 +95,7 @@ impl<R> Outcome<R> {
             Status::Diverged { step } | Status::Cancelled { step } if step <= steps => self.status,
             _ => Status::Completed,
         };
-        Self::judge(status, rows, thresholds, self.reinitialisations, params)
+        Self::judge(status, rows, thresholds, self.reinitialisations, params, None)
     }
 
     pub(crate) fn judge(
@@ -97,6 +104,7 @@ impl<R> Outcome<R> {
         thresholds: Thresholds,
         reinits: u64,
         params: Vec<R>,
+        kept: Option<Kept<R>>,
     ) -> Self {
         let best = best(&rows);
         Self {
@@ -109,7 +117,40 @@ impl<R> Outcome<R> {
             simulated: verdict(&rows, best, thresholds.simulated),
             reinitialisations: reinits,
             params,
+            best_params: kept.filter(|kept| kept.step == Some(best.step)).map(|kept| kept.params),
+            state: None,
             rows,
+        }
+    }
+}
+
+/// The parameters of the best step so far, kept while a run is on its way.
+#[derive(Clone, Debug)]
+pub(crate) struct Kept<R> {
+    step: Option<u64>,
+    validation: f64,
+    params: Vec<R>,
+    /// Rows that are logged before any competes, if the run ends as planned.
+    too_early: usize,
+    logged: usize,
+}
+
+impl<R: Copy> Kept<R> {
+    /// Memory for the parameters of a run that plans to log so many rows.
+    pub(crate) fn new(params: &[R], rows: usize) -> Self {
+        let (step, validation, too_early) = (None, f64::NAN, rows.saturating_sub(WINDOW));
+        Self { step, validation, params: params.to_vec(), too_early, logged: 0 }
+    }
+
+    /// Looks at what was logged, by the rule of [`best`].
+    pub(crate) fn look(&mut self, row: &LoggedErrors, params: &[R]) {
+        self.logged += 1;
+        let better = row.validation < self.validation || (self.validation.is_nan() && !row.validation.is_nan());
+        // Without a number the last row counts.
+        let none = self.validation.is_nan() && row.validation.is_nan();
+        if self.logged > self.too_early && (better || none || self.step.is_none()) {
+            (self.step, self.validation) = (Some(row.step), row.validation);
+            self.params.copy_from_slice(params);
         }
     }
 }
@@ -149,7 +190,7 @@ mod tests {
         };
         let rows = rows.iter().enumerate().map(row).collect();
         let thresholds = Thresholds { flat: Some(1e-5), simulated: 1.0 };
-        Outcome::judge(Status::Completed, rows, thresholds, 0, Vec::new())
+        Outcome::judge(Status::Completed, rows, thresholds, 0, Vec::new(), None)
     }
 
     #[test]
@@ -188,5 +229,39 @@ mod tests {
         let mut rows = vec![(1.0, 0.5); WINDOW];
         rows.insert(0, (0.0, 0.0));
         assert_eq!(outcome(&rows).best_step, 1000);
+    }
+
+    #[test]
+    fn kept_parameters_are_those_of_the_best_step() {
+        let nan = f64::NAN;
+        for (validations, want) in [
+            (vec![3.0, 1.0, 2.0], 1.0),
+            (vec![3.0, 1.0, 1.0], 1.0),
+            (vec![nan, 5.0, 7.0], 1.0),
+            (vec![nan, nan, nan], 2.0),
+            (vec![4.0, nan, nan], 0.0),
+        ] {
+            let rows: Vec<LoggedErrors> = (0u32..)
+                .zip(&validations)
+                .map(|(k, &validation)| LoggedErrors { step: k.into(), validation, test: 0.0, sparsity: 0.0 })
+                .collect();
+            let mut kept = Kept::new(&[-1.0], rows.len());
+            rows.iter().for_each(|row| kept.look(row, &[row.step as f64]));
+            let thresholds = Thresholds { flat: None, simulated: 1.0 };
+            let outcome = Outcome::judge(Status::Completed, rows, thresholds, 0, vec![9.0], Some(kept));
+            assert_eq!(outcome.best_params, Some(vec![want]), "{validations:?}");
+        }
+        // The first of one row too many does not compete, however good it is.
+        let row = |step, validation| LoggedErrors { step, validation, test: 0.0, sparsity: 0.0 };
+        let mut kept = Kept::new(&[-1.0], WINDOW + 1);
+        let rows: Vec<LoggedErrors> = (0..=WINDOW as u64).map(|k| row(k, if k == 0 { 0.0 } else { 1.0 })).collect();
+        rows.iter().for_each(|row| kept.look(row, &[row.step as f64]));
+        let thresholds = Thresholds { flat: None, simulated: 1.0 };
+        let judge = |rows: &[LoggedErrors]| {
+            Outcome::judge(Status::Completed, rows.to_vec(), thresholds, 0, vec![9.0], Some(kept.clone()))
+        };
+        assert_eq!(judge(&rows).best_params, Some(vec![1.0]));
+        // Stopped before that, it would have been best, and is not there.
+        assert_eq!(judge(&rows[..WINDOW]).best_params, None);
     }
 }

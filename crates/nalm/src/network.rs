@@ -1,6 +1,6 @@
 //! A stack of modules over one flat parameter vector.
 
-use crate::batch::{self, BatchLayout};
+use crate::batch::BatchLayout;
 use crate::lane::Lane;
 use crate::module::{Dispatch, Module, Pass, Shape};
 use crate::penalty::Penalty;
@@ -91,11 +91,19 @@ impl<R: Real> Network<R> {
             outputs,
             tapes: self.layers.iter().map(|layer| room(layer.tape_len(at))).collect(),
             at,
+            recorded: false,
         }
     }
 
-    /// Computes the outputs for `x`; they stay in the workspace.
+    /// Computes the outputs for `x`; they stay in the workspace. [`Network::forward_rows`] does the same for row-major numbers.
+    ///
+    /// # Panics
+    ///
+    /// If the sizes of parameters, inputs and workspace are not those of the network.
     pub fn forward<'w>(&self, p: &[R], x: &[Lane<R>], work: &'w mut Workspace<R>, mut pass: Pass<'_>) -> &'w [Lane<R>] {
+        assert_eq!(p.len(), self.param_len(), "number of parameters");
+        assert_eq!(x.len(), self.shape().inputs * work.at.lanes(), "lanes of inputs");
+        work.recorded = !matches!(pass, Pass::Eval);
         let Workspace { outputs, tapes, at, .. } = work;
         for (k, layer) in self.layers.iter().enumerate() {
             let (done, rest) = outputs.split_at_mut(k);
@@ -107,7 +115,12 @@ impl<R: Real> Network<R> {
     }
 
     /// Adds to `dp` the gradient of a loss whose gradient with respect to the outputs is in [`Workspace::output_gradient`],
-    /// and writes the inputs' gradient to `dx` where it is wanted.
+    /// and writes the inputs' gradient to `dx` where it is wanted. What stands in the padding of the outputs' gradient does not count.
+    /// [`Network::backward_rows`] does the same for row-major numbers.
+    ///
+    /// # Panics
+    ///
+    /// If the last pass was an evaluation or a backward pass, because neither leaves what is needed here, or if sizes do not fit.
     pub fn backward(
         &self,
         p: &[R],
@@ -116,7 +129,12 @@ impl<R: Real> Network<R> {
         mut dx: Option<&mut [Lane<R>]>,
         dp: &mut [R],
     ) {
-        let Workspace { outputs, gradients, tapes, at } = work;
+        assert!(work.recorded, "a backward pass needs a forward pass in training before it, one each");
+        assert_eq!(p.len(), self.param_len(), "number of parameters");
+        assert_eq!(dp.len(), self.param_len(), "numbers in the parameters' gradient");
+        work.recorded = false;
+        let Workspace { outputs, gradients, tapes, at, .. } = work;
+        at.clear_padding(gradients.last_mut().expect("at least one layer"));
         for (k, layer) in self.layers.iter().enumerate().rev() {
             let x = if k == 0 { x } else { &outputs[k - 1] };
             let (below, own) = gradients.split_at_mut(k);
@@ -170,25 +188,6 @@ impl<R: Real> Network<R> {
         };
         Network::new(self.layers.iter().map(|layer| wide(&**layer)).collect::<Result<_, _>>()?)
     }
-
-    /// Evaluates row-major inputs and returns row-major outputs.
-    pub fn predict(&self, p: &[R], rows: &[R]) -> Result<Vec<R>, Error> {
-        let Shape { inputs, .. } = self.shape();
-        if p.len() != self.param_len() {
-            let what = format!("parameters of {}", self.name());
-            return Err(Error::Shape { what, got: p.len(), want: self.param_len() });
-        }
-        if !rows.len().is_multiple_of(inputs) {
-            let what = format!("numbers per row for {} inputs", inputs);
-            return Err(Error::Shape { what, got: rows.len() % inputs, want: inputs });
-        }
-        if rows.is_empty() {
-            return Ok(Vec::new());
-        }
-        let at = BatchLayout::new(rows.len() / inputs)?;
-        let mut work = self.workspace(at);
-        Ok(batch::from_lanes(self.forward(p, &batch::to_lanes(rows, at)?, &mut work, Pass::Eval), at))
-    }
 }
 
 /// Outputs, gradients and tapes of every layer for one layout.
@@ -198,9 +197,23 @@ pub struct Workspace<R> {
     gradients: Vec<Vec<Lane<R>>>,
     tapes: Vec<Vec<Lane<R>>>,
     at: BatchLayout,
+    /// Whether the tapes are those of a forward pass in training that no backward pass has used yet.
+    recorded: bool,
 }
 
 impl<R: Real> Workspace<R> {
+    /// Whether this is memory for passes of a network of these sizes.
+    pub(crate) fn fits(&self, network: &Network<R>) -> bool {
+        let sizes = |layer: &dyn Dispatch<R>| (layer.shape().outputs * self.at.lanes(), layer.tape_len(self.at));
+        let own = self.outputs.iter().zip(&self.tapes).map(|(output, tape)| (output.len(), tape.len()));
+        self.outputs.len() == network.layers.len() && own.eq(network.layers.iter().map(|layer| sizes(&**layer)))
+    }
+
+    /// Whether a backward pass may follow.
+    pub(crate) fn is_recorded(&self) -> bool {
+        self.recorded
+    }
+
     /// The layout that the workspace was made for.
     pub fn layout(&self) -> BatchLayout {
         self.at
@@ -215,6 +228,7 @@ impl<R: Real> Workspace<R> {
     #[cfg(feature = "second-order")]
     pub(crate) fn copy_tapes(&mut self, other: &Self) {
         self.tapes.iter_mut().zip(&other.tapes).for_each(|(own, other)| own.copy_from_slice(other));
+        self.recorded = other.recorded;
     }
 
     /// The gradient with respect to the outputs, to be written before a backward pass.

@@ -60,6 +60,8 @@ pub trait Real:
     fn is_nan(self) -> bool;
     /// Whether this is neither infinite nor NaN.
     fn is_finite(self) -> bool;
+    /// The number with these [`Real::bits`].
+    fn of_bits(bits: u64) -> Self;
     /// The bits, for comparisons that mean it.
     fn bits(self) -> u64;
     /// A whole number below 2^24 (`f32`, from one random word) or 2^53 (`f64`, from two).
@@ -172,6 +174,10 @@ impl Real for f32 {
         u64::from(self.to_bits())
     }
     #[inline(always)]
+    fn of_bits(bits: u64) -> Self {
+        f32::from_bits(bits as u32)
+    }
+    #[inline(always)]
     fn count(first: u32, _: u32) -> Self {
         // Through i32, for which every instruction set has a vector conversion.
         (first >> 8) as i32 as f32
@@ -236,6 +242,10 @@ impl Real for f64 {
     #[inline(always)]
     fn bits(self) -> u64 {
         self.to_bits()
+    }
+    #[inline(always)]
+    fn of_bits(bits: u64) -> Self {
+        f64::from_bits(bits)
     }
     #[inline(always)]
     fn count(first: u32, second: u32) -> Self {

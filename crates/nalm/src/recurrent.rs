@@ -1,6 +1,9 @@
 //! A cell that is applied again and again to its own output: how a product of a sequence is learned.
 
+use crate::architecture::Layer;
 use crate::batch::BatchLayout;
+use crate::expression::Expression;
+use crate::formula::Style;
 use crate::module::{Dispatch, Module, Pass, Shape};
 use crate::recipe::Recipe;
 use crate::rng::Rng;
@@ -28,6 +31,9 @@ pub struct Recurrent<R: Real> {
     start: R,
     output: Output,
 }
+
+/// Formulas of more operations are not unrolled.
+const MOST: usize = 10_000;
 
 /// Which states are the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -228,6 +234,25 @@ impl<R: Real> Module<R> for Recurrent<R> {
 
     fn recipe(&self) -> Recipe {
         self.cell.recipe()
+    }
+
+    fn formula(&self, p: &[f64], inputs: &[Expression], style: Style) -> Option<Vec<Expression>> {
+        let mut state = vec![Expression::number(self.start.to_f64()); self.cell.shape().outputs];
+        let mut states = Vec::new();
+        for step in inputs.chunks_exact(self.features()) {
+            state = self.cell.formula(p, &[step, &state].concat(), style)?;
+            // A cell that uses its state twice doubles the formula with every step.
+            if state.iter().map(Expression::size).sum::<usize>() > MOST {
+                return None;
+            }
+            states.extend_from_slice(&state);
+        }
+        Some(if self.output == Output::Every { states } else { state })
+    }
+
+    fn layer(&self) -> Layer {
+        let (steps, state) = (Some(self.steps), Some(self.start.to_f64()));
+        Layer { steps, state, every_state: self.output == Output::Every, ..self.cell.layer() }
     }
 
     fn as_f64(&self) -> Option<Box<dyn Dispatch<f64>>> {

@@ -6,7 +6,7 @@ mod csv;
 #[cfg(feature = "csv")]
 pub use self::csv::{Record, Records};
 
-use crate::Error;
+use crate::{Error, Real};
 use std::collections::HashSet;
 
 /// Named columns of finite numbers, all of the same length.
@@ -84,6 +84,50 @@ impl Table {
     pub fn select(&self, names: &[&str]) -> Result<Self, Error> {
         let columns = names.iter().map(|&name| Ok((name, self.column(name)?.to_vec())));
         Self::new(columns.collect::<Result<Vec<_>, Error>>()?)
+    }
+
+    /// A table of these rows alone, counted from 0, in this order.
+    pub fn pick(&self, rows: &[usize]) -> Result<Self, Error> {
+        for &row in rows {
+            let there = row < self.rows();
+            Error::check(there, "number of a row", row as f64, "below the number of rows of the table")?;
+        }
+        let columns = self.names.iter().zip(&self.columns);
+        Self::new(columns.map(|(name, column)| (name.clone(), rows.iter().map(|&row| column[row]).collect())))
+    }
+
+    /// These columns row by row, as [`Network::forward_rows`](crate::Network::forward_rows) takes them.
+    pub fn row_major<R: Real>(&self, names: &[&str]) -> Result<Vec<R>, Error> {
+        let columns: Vec<&[f64]> = names.iter().map(|name| self.column(name)).collect::<Result<_, _>>()?;
+        Ok((0..self.rows()).flat_map(|row| columns.iter().map(move |column| R::of(column[row]))).collect())
+    }
+
+    /// The power of two nearest to each column's root mean square: a unit in which its numbers are about 1. Dividing by it changes no digit.
+    pub fn natural_units(&self) -> Vec<f64> {
+        let unit = |column: &Vec<f64>| {
+            let largest = column.iter().fold(0.0f64, |most, x| most.max(x.abs()));
+            if largest == 0.0 {
+                return 1.0;
+            }
+            // Divided first, so that squares of numbers of any size are numbers.
+            let mean = column.iter().map(|x| (x / largest) * (x / largest)).sum::<f64>() / column.len() as f64;
+            let exponent = (libm::log2(largest) + 0.5 * libm::log2(mean)).round();
+            libm::exp2(exponent.clamp(-1022.0, 1023.0))
+        };
+        self.columns.iter().map(unit).collect()
+    }
+
+    /// The same table with every column in another unit, one for each column.
+    ///
+    /// Units change what a unit of arithmetic has to learn: a product in other units is that product times a number. They suit
+    /// networks with free weights, and columns whose sizes differ by many orders of magnitude.
+    pub fn in_units(&self, units: &[f64]) -> Result<Self, Error> {
+        Error::sizes("units, one for each column", units.len(), self.columns.len())?;
+        for &unit in units {
+            Error::check(unit != 0.0 && unit.is_finite(), "unit of a column", unit, "finite and not 0")?;
+        }
+        let columns = self.names.iter().zip(&self.columns).zip(units);
+        Self::new(columns.map(|((name, column), unit)| (name.clone(), column.iter().map(|x| x / unit).collect())))
     }
 
     /// A hash of names and numbers, the same on every machine. It tells the random streams of different tables apart; it is
@@ -169,5 +213,34 @@ mod tests {
         assert_eq!(all[0], of(vec![("a", vec![1.0, 2.0])]));
         // Streams depend on it, so it must stay; computed by other code.
         assert_eq!(all[0], 0x95f3_be5a_94cc_72c0);
+    }
+
+    #[test]
+    fn rows_are_picked_and_laid_out() {
+        let table = table();
+        let picked = table.pick(&[2, 0]).unwrap();
+        assert_eq!(picked.column("b").unwrap(), [6.0, 4.0]);
+        assert_eq!(picked.row_major::<f32>(&["time", "a"]).unwrap(), [9.0, 3.0, 7.0, 1.0]);
+        let error = table.pick(&[3]).unwrap_err().to_string();
+        assert_eq!(error, "number of a row is 3; it must be below the number of rows of the table");
+        assert!(table.pick(&[]).is_err());
+    }
+
+    #[test]
+    fn natural_units_change_no_digit() {
+        let numbers = vec![1234.5, -0.1, 777.0];
+        let table = Table::new([("a", numbers.clone()), ("b", vec![0.0; 3]), ("c", vec![3e-300, 1e-300, 2e-300])]);
+        let table = table.unwrap();
+        let units = table.natural_units();
+        assert_eq!(units[..2], [1024.0, 1.0]);
+        let scaled = table.in_units(&units).unwrap();
+        let back: Vec<f64> = scaled.column("a").unwrap().iter().map(|x| x * 1024.0).collect();
+        assert_eq!(back, numbers);
+        assert!(scaled.column("c").unwrap().iter().all(|x| (0.1..2.0).contains(x)));
+        assert_eq!(
+            table.in_units(&[1.0]).unwrap_err().to_string(),
+            "units, one for each column: got 1, but 3 is needed"
+        );
+        assert!(table.in_units(&[1.0, 0.0, 1.0]).unwrap_err().to_string().contains("unit of a column is 0"));
     }
 }

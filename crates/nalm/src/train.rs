@@ -2,13 +2,14 @@
 
 use crate::batch::{Batch, BatchLayout};
 use crate::config::{Config, GradientNoise};
-use crate::metric::{LoggedErrors, Outcome, Status};
+use crate::metric::{Kept, LoggedErrors, Outcome, Status};
 use crate::module::Pass;
 use crate::network::Workspace;
 use crate::optim::Optimisation;
 use crate::recipe::History;
 use crate::rng::{Rng, Stream};
-use crate::task::{Samples, Task};
+use crate::task::{Samples, Task, Thresholds};
+use crate::until::{self, Stopping};
 use crate::{Error, Lane, Network, Real};
 use std::ops::ControlFlow;
 
@@ -30,6 +31,26 @@ pub trait Observer<R: Real> {
 
 impl<R: Real> Observer<R> for () {}
 
+/// Where a run has arrived: all that the next step depends on besides network, task, seed and settings.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct TrainingState<R> {
+    /// The last step that was done.
+    pub step: u64,
+    /// The parameters after it.
+    pub params: Vec<R>,
+    /// The optimiser's mean gradients.
+    pub mean: Vec<R>,
+    /// The optimiser's mean squared gradients.
+    pub square: Vec<R>,
+    /// The optimiser's decays to the power of the number of its steps.
+    pub powers: (f64, f64),
+    /// The generator of the noise.
+    pub noise: Rng,
+    /// How often parameters were drawn anew.
+    pub reinitialisations: u64,
+}
+
 /// Trains a network on a task.
 ///
 /// In every step: evaluate where it is due, draw a batch, forward, loss and penalties, backward, clip, optimise, clamp,
@@ -41,7 +62,23 @@ pub fn train<R: Trained>(
     config: &Config,
     observer: &mut dyn Observer<R>,
 ) -> Result<Outcome<R>, Error> {
-    R::train(network, task, seed, config, observer)
+    R::train(network, task, seed, config, None, observer)
+}
+
+/// Goes on where a run ended, up to the last step of `config`, with the same network, task, seed and settings; `save` keeps a state in a file.
+///
+/// It ends as the run would have ended that was never interrupted, to the bit, except for what a module remembers from one pass to
+/// the next (noise from running statistics) and for the errors that a rule of [`crate::Reinit`] has seen: both begin anew. The outcome tells of the
+/// steps from here on.
+pub fn resume<R: Trained>(
+    network: &Network<R>,
+    task: &dyn Task<R>,
+    seed: u64,
+    config: &Config,
+    state: &TrainingState<R>,
+    observer: &mut dyn Observer<R>,
+) -> Result<Outcome<R>, Error> {
+    R::train(network, task, seed, config, Some(state), observer)
 }
 
 /// A number type for which this crate holds the compiled training loop; part of [`crate::Compiled`].
@@ -53,6 +90,18 @@ pub trait Trained: Real {
         task: &dyn Task<Self>,
         seed: u64,
         config: &Config,
+        from: Option<&TrainingState<Self>>,
+        observer: &mut dyn Observer<Self>,
+    ) -> Result<Outcome<Self>, Error>;
+
+    /// Training until it gets no better; see [`train_until`](crate::train_until).
+    #[doc(hidden)]
+    fn train_until(
+        network: &Network<Self>,
+        task: &dyn Task<Self>,
+        seed: u64,
+        config: &Config,
+        stopping: &Stopping,
         observer: &mut dyn Observer<Self>,
     ) -> Result<Outcome<Self>, Error>;
 }
@@ -65,9 +114,21 @@ macro_rules! trained {
                 task: &dyn Task<Self>,
                 seed: u64,
                 config: &Config,
+                from: Option<&TrainingState<Self>>,
                 observer: &mut dyn Observer<Self>,
             ) -> Result<Outcome<Self>, Error> {
-                run(network, task, seed, config, observer)
+                run(network, task, seed, config, from, observer)
+            }
+
+            fn train_until(
+                network: &Network<Self>,
+                task: &dyn Task<Self>,
+                seed: u64,
+                config: &Config,
+                stopping: &Stopping,
+                observer: &mut dyn Observer<Self>,
+            ) -> Result<Outcome<Self>, Error> {
+                until::run(network, task, seed, config, stopping, observer)
             }
         })*
     };
@@ -82,13 +143,17 @@ pub(crate) fn run<R: Real>(
     task: &dyn Task<R>,
     seed: u64,
     config: &Config,
+    from: Option<&TrainingState<R>>,
     observer: &mut dyn Observer<R>,
 ) -> Result<Outcome<R>, Error> {
     config.check(network, task)?;
     config.stream.check(seed)?;
     let mut run = Run::new(network, task, seed, config)?;
-    let mut status = Status::Completed;
-    for step in 0..=config.steps {
+    let (mut status, mut done) = (Status::Completed, from.map(|state| state.step));
+    if let Some(state) = from {
+        run.restore(state)?;
+    }
+    for step in done.map_or(0, |step| step.saturating_add(1))..=config.steps {
         if step % config.log_every == 0 {
             let row = run.evaluate(step);
             if observer.logged(&row, &run.params).is_break() {
@@ -97,6 +162,7 @@ pub(crate) fn run<R: Real>(
             }
         }
         let (loss, penalty) = run.step(step);
+        done = Some(step);
         // Parameters can only become NaN where something before them is not finite.
         let finite = loss.is_finite() && penalty.is_finite();
         if !finite && run.params.iter().any(|p| p.is_nan()) {
@@ -108,7 +174,8 @@ pub(crate) fn run<R: Real>(
             break;
         }
     }
-    Ok(Outcome::judge(status, run.rows, task.thresholds(), run.reinits, run.params))
+    let state = done.map(|step| run.state(step));
+    Ok(Outcome { state, ..run.outcome(status, task.thresholds()) })
 }
 
 /// A run in progress.
@@ -131,6 +198,7 @@ pub(crate) struct Run<'a, R: Real> {
     history: History,
     pub(crate) reinits: u64,
     pub(crate) rows: Vec<LoggedErrors>,
+    kept: Kept<R>,
 }
 
 impl<'a, R: Real> Run<'a, R> {
@@ -142,7 +210,7 @@ impl<'a, R: Real> Run<'a, R> {
     ) -> Result<Self, Error> {
         let shape = network.shape();
         let at = BatchLayout::on(config.instructions, config.batch)?;
-        let (validation, test) = task.evaluation_rows().unwrap_or((config.evaluation, config.evaluation));
+        let (validation, test) = task.evaluation_rows().unwrap_or((config.validation, config.test));
         let all = [BatchLayout::on(config.instructions, validation)?, BatchLayout::on(config.instructions, test)?];
         let mut samples = task.open(config.stream, seed)?;
         let mut sets = all.map(|all| Batch::zeros(shape.inputs, shape.outputs, all));
@@ -178,6 +246,7 @@ impl<'a, R: Real> Run<'a, R> {
             history: History::with_capacity(rows + 1),
             reinits: 0,
             rows: Vec::with_capacity(rows),
+            kept: Kept::new(&params, rows),
             params,
         })
     }
@@ -196,6 +265,40 @@ impl<'a, R: Real> Run<'a, R> {
         Ok(())
     }
 
+    /// Begins anew from other random weights; data and noise go on.
+    pub(crate) fn start_over(&mut self) -> Result<(), Error> {
+        self.network.init(&mut self.params, &mut self.noise);
+        self.optimisation = Optimisation::new(self.config.optimiser, self.params.len(), self.config.instructions)?;
+        self.history.clear();
+        self.reinits += 1;
+        Ok(())
+    }
+
+    /// Where the run is after this step.
+    fn state(&self, step: u64) -> TrainingState<R> {
+        let (mean, square, powers) = self.optimisation.memory();
+        TrainingState {
+            step,
+            params: self.params.clone(),
+            mean: mean.to_vec(),
+            square: square.to_vec(),
+            powers,
+            noise: self.noise.clone(),
+            reinitialisations: self.reinits,
+        }
+    }
+
+    /// Goes on from there. The stream of data is drawn from up to that step; other than that nothing is done again.
+    fn restore(&mut self, state: &TrainingState<R>) -> Result<(), Error> {
+        Error::sizes("parameters of the state to go on from", state.params.len(), self.params.len())?;
+        self.optimisation.remember(&state.mean, &state.square, state.powers)?;
+        self.params.copy_from_slice(&state.params);
+        self.noise = state.noise.clone();
+        self.reinits = state.reinitialisations;
+        (0..=state.step).for_each(|_| self.samples.train(&mut self.batch));
+        Ok(())
+    }
+
     /// Logs the errors of the current weights.
     pub(crate) fn evaluate(&mut self, step: u64) -> LoggedErrors {
         let [validation, test] = [0, 1].map(|k| {
@@ -206,7 +309,13 @@ impl<'a, R: Real> Run<'a, R> {
         let sparsity = self.network.sparsity_error(&self.params).to_f64();
         let row = LoggedErrors { step, validation, test, sparsity };
         self.rows.push(row);
+        self.kept.look(&row, &self.params);
         row
+    }
+
+    /// What the run amounts to.
+    pub(crate) fn outcome(self, status: Status, thresholds: Thresholds) -> Outcome<R> {
+        Outcome::judge(status, self.rows, thresholds, self.reinits, self.params, Some(self.kept))
     }
 
     /// One update; returns the loss and the penalty before it.

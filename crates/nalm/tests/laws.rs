@@ -1,8 +1,10 @@
 //! Every law finds a module that breaks it, and this law alone.
 
+use nalm::expression::Expression;
+use nalm::formula::Style;
 use nalm::laws::{self, Broken, Law};
 use nalm::module::{self, Build, Dispatch, Pass, Shape, Spec};
-use nalm::{BatchLayout, Compiled, Error, InstructionSet, Lane, Module, Nmu, Operation, Real, Rng};
+use nalm::{BatchLayout, Compiled, Error, InstructionSet, Lane, Module, Nmu, Operation, Options, Real, Rng};
 
 /// What is wrong with an NMU.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,6 +36,10 @@ enum Fault {
     Imprecise,
     /// Its counterpart over f64 is another module.
     OtherWide,
+    /// It counts the last row twice in batches of 33.
+    CountsTwice,
+    /// Its formula is that of a sum.
+    OtherFormula,
     /// Its bits depend on the instruction set.
     DependsOnSet,
 }
@@ -116,6 +122,9 @@ impl<R: Real> Module<R> for Wrong {
         if let (Fault::AddsToInputs, Some(dx), Some(before)) = (self.fault, dx, before) {
             dx.iter_mut().zip(before).for_each(|(dx, before)| *dx += before);
         }
+        if self.fault == Fault::CountsTwice && at.rows == 33 {
+            dp[0] += dp[0];
+        }
         if self.fault == Fault::CountsPadding {
             dp[0] += x[last][15] - x[last][at.rows_in(last) - 1];
         }
@@ -140,6 +149,19 @@ impl<R: Real> Module<R> for Wrong {
         if self.fault == Fault::NoGold { None } else { self.nmu.gold(operation) }
     }
 
+    fn formula(&self, p: &[f64], inputs: &[Expression], style: Style) -> Option<Vec<Expression>> {
+        match self.fault {
+            Fault::OtherFormula => {
+                Some(vec![Expression::sum(inputs.iter().cloned()); Module::<R>::shape(self).outputs])
+            }
+            _ => Module::<R>::formula(&self.nmu, p, inputs, style),
+        }
+    }
+
+    fn options(&self) -> Options {
+        Module::<R>::options(&self.nmu)
+    }
+
     fn as_f64(&self) -> Option<Box<dyn Dispatch<f64>>> {
         let nmu = self.nmu.clone();
         if self.fault == Fault::OtherWide { Some(Box::new(nmu)) } else { Some(Box::new(Wrong { nmu, ..*self })) }
@@ -148,6 +170,13 @@ impl<R: Real> Module<R> for Wrong {
 
 fn build<R: Real>(shape: Shape, fault: Fault) -> Result<Box<dyn Dispatch<R>>, Error> {
     Ok(Box::new(Wrong { nmu: Nmu::new(shape.inputs, shape.outputs)?, fault }))
+}
+
+/// Built without a word it starts elsewhere than built with what it says of itself.
+fn elsewhere<R: Real>(shape: Shape, options: &Options) -> Result<Box<dyn Dispatch<R>>, Error> {
+    let low = if options.get("start").is_some() { 0.25 } else { 0.3 };
+    let nmu = Nmu::starting_in(shape.inputs, shape.outputs, low, 0.75)?;
+    Ok(Box::new(Wrong { nmu, fault: Fault::Nothing }))
 }
 
 fn spec<R: Compiled>(build: Build<R>) -> Spec<R> {
@@ -181,6 +210,9 @@ fn every_law_finds_a_module_that_breaks_it() {
         (Law::Penalty, check!(FlatPenalty)),
         (Law::Precision, check!(Imprecise)),
         (Law::Widening, check!(OtherWide)),
+        (Law::Rows, check!(CountsTwice)),
+        (Law::Formula, check!(OtherFormula)),
+        (Law::Options, laws::check(&spec(elsewhere), &spec(elsewhere))),
     ];
     if InstructionSet::available().len() > 1 {
         found.push((Law::InstructionSets, check!(DependsOnSet)));

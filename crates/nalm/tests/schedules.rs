@@ -29,7 +29,7 @@ fn quick() -> TrainingSchedule {
 }
 
 fn run(network: &Network<f32>, schedule: &TrainingSchedule, instructions: InstructionSet, seed: u64) -> Outcome<f32> {
-    let config = Config { instructions, evaluation: 1_000, ..Config::published(network) };
+    let config = Config { instructions, validation: 1_000, test: 1_000, ..Config::published(network) };
     follow(network, &narrow(), seed, &config, schedule, &mut ()).unwrap()
 }
 
@@ -77,7 +77,7 @@ impl Observer<f32> for Ends {
 #[test]
 fn attempts_go_on_until_the_goal_and_the_best_one_counts() {
     let (network, phases) = (stack(24), vec![Phase::Adam(Adam { steps: 50, ..Adam::default() })]);
-    let config = Config { evaluation: 1_000, ..Config::published(&network) };
+    let config = Config { validation: 1_000, test: 1_000, ..Config::published(&network) };
     let mut samples = Task::<f32>::open(&narrow(), nalm::Stream::Fast, 0).unwrap();
     let mut held = Batch::zeros(24, 1, BatchLayout::new(1_024).unwrap());
     samples.validation(&mut held);
@@ -100,7 +100,7 @@ fn attempts_go_on_until_the_goal_and_the_best_one_counts() {
 #[test]
 fn a_schedule_of_one_phase_is_the_loop() {
     let network = stack(24);
-    let mut config = Config { evaluation: 500, ..Config::published(&network) };
+    let mut config = Config { validation: 500, test: 500, ..Config::published(&network) };
     config.penalties.fill(nalm::Penalty::NONE);
     let phases = vec![Phase::Adam(Adam { steps: 2_001, ..Adam::default() })];
     let schedule = TrainingSchedule { attempts: 1, goal: 1e-7, phases };
@@ -140,7 +140,7 @@ impl Observer<f32> for StopAfter {
 fn observers_can_stop_either_phase() {
     let (network, mut schedule) = (stack(24), quick());
     schedule.phases[0] = Phase::Adam(Adam { steps: 100, ..Adam::default() });
-    let config = Config { evaluation: 100, ..Config::published(&network) };
+    let config = Config { validation: 100, test: 100, ..Config::published(&network) };
     for step in [50, 108] {
         let outcome = follow(&network, &narrow(), 0, &config, &schedule, &mut StopAfter(step)).unwrap();
         assert_eq!(outcome.status, Status::Cancelled { step });
@@ -179,7 +179,7 @@ fn schedules_have_names_and_bad_ones_are_refused() {
 #[test]
 fn an_attempt_that_diverges_is_not_the_last() {
     let network = stack(24);
-    let config = Config { evaluation: 500, ..Config::published(&network) };
+    let config = Config { validation: 500, test: 500, ..Config::published(&network) };
     let overflowing = Config { start: Some(vec![1e30; network.param_len()]), ..config.clone() };
     let outcome = follow(&network, &narrow(), 0, &overflowing, &quick(), &mut ()).unwrap();
     assert!(outcome.solved() && outcome.reinitialisations >= 1, "{:?}", outcome.status);
@@ -191,7 +191,7 @@ fn an_attempt_that_diverges_is_not_the_last() {
     let hopeless = Network::<f32>::single(Snmu::new(100, 1).unwrap());
     let (inside, outside) = ("U[10,20)".parse::<Uniform>().unwrap(), "U[20,40)".parse::<Uniform>().unwrap());
     let task = SingleModule::new(Operation::Mul, 100, inside, outside).unwrap();
-    let config = Config { evaluation: 100, ..Config::published(&hopeless) };
+    let config = Config { validation: 100, test: 100, ..Config::published(&hopeless) };
     let outcome = follow(&hopeless, &task, 0, &config, &quick(), &mut ()).unwrap();
     assert!(matches!(outcome.status, Status::Diverged { .. }));
     assert_eq!(outcome.reinitialisations, 2);
@@ -201,7 +201,7 @@ fn an_attempt_that_diverges_is_not_the_last() {
 fn the_first_attempt_starts_where_it_is_told() {
     let network = stack(24);
     let start: Vec<f64> = (0..network.param_len()).map(|k| k as f64 / 100.0).collect();
-    let config = Config { start: Some(start.clone()), evaluation: 100, ..Config::published(&network) };
+    let config = Config { start: Some(start.clone()), validation: 100, test: 100, ..Config::published(&network) };
     let phases = vec![Phase::Adam(Adam { steps: 1, learning_rate: 1e-9, ..Adam::default() })];
     let schedule = TrainingSchedule { attempts: 1, goal: 1e-7, phases };
     let outcome = follow(&network, &narrow(), 0, &config, &schedule, &mut ()).unwrap();
@@ -214,7 +214,7 @@ fn a_target_of_0_meets_the_goal() {
     let range = |text: &str| text.parse::<Uniform>().unwrap();
     let task = Arithmetic::with_subsets(Operation::Sub, 6, 0..3, 0..3, range("U[1,2)"), range("U[2,6)")).unwrap();
     let network = Network::<f32>::single(Nau::new(6, 1).unwrap());
-    let config = Config { evaluation: 100, ..Config::published(&network) };
+    let config = Config { validation: 100, test: 100, ..Config::published(&network) };
     let schedule = TrainingSchedule { attempts: 2, goal: 1e-7, phases: vec![Phase::Lm(Lm::default())] };
     let outcome = follow(&network, &task, 0, &config, &schedule, &mut ()).unwrap();
     assert_eq!((outcome.params, outcome.reinitialisations), (vec![0.0; 6], 0));
@@ -257,7 +257,7 @@ fn every_attempt_starts_from_new_weights() {
         phases: vec![Phase::Adam(Adam { steps: 2, learning_rate: 1e-9, ..Adam::default() })],
     };
     for stream in [nalm::Stream::Fast, nalm::Stream::Reference] {
-        let config = Config { evaluation: 100, ..Config::published(&network) }.stream(stream);
+        let config = Config { validation: 100, test: 100, ..Config::published(&network) }.stream(stream);
         let mut every = Every::default();
         let outcome = follow(&network, &narrow(), 0, &config, &fixed, &mut every).unwrap();
         assert_eq!((outcome.reinitialisations, every.0.len()), (3, 9), "{stream}");

@@ -266,7 +266,7 @@ fn a_product_is_found_in_a_table_and_holds_outside_of_what_was_trained_on() {
         assert_eq!(outcome.flat, None);
         assert_eq!(outcome, train(&network, &task, 3, &config, &mut ()).unwrap());
         // Sizes of sampled sets do not matter to a table.
-        let other = Config { evaluation: 1, ..config.clone() };
+        let other = Config { validation: 1, test: 1, ..config.clone() };
         assert_eq!(outcome, train(&network, &task, 3, &other, &mut ()).unwrap());
     }
 }

@@ -19,7 +19,7 @@ fn product() -> SingleModule {
 }
 
 fn short<R: Real>(network: &Network<R>, steps: u64) -> Config {
-    Config { evaluation: 1_000, ..Config::published(network).steps(steps) }
+    Config { validation: 1_000, test: 1_000, ..Config::published(network).steps(steps) }
 }
 
 fn bits<R: Real>(outcome: &Outcome<R>) -> Vec<u64> {
@@ -158,7 +158,7 @@ fn observers_may_be_trait_objects_and_runs_need_no_end() {
     let network = Network::<f32>::single(Nmu::new(2, 1).unwrap());
     let mut stop = StopAt { step: 700, steps: 0, rows: 0 };
     let observer: &mut dyn Observer<f32> = &mut stop;
-    let config = Config { log_every: 1, evaluation: 16, ..short(&network, u64::MAX) };
+    let config = Config { log_every: 1, validation: 16, test: 16, ..short(&network, u64::MAX) };
     let outcome = train(&network, &product(), 0, &config, observer).unwrap();
     assert_eq!(outcome.status, Status::Cancelled { step: 700 });
 }
@@ -177,7 +177,7 @@ fn every_unit_learns_what_it_claims() {
         let range = |text: &str| text.parse::<Uniform>().unwrap();
         let task = SingleModule::new(operation, 2, range("U[1,2)"), range("U[2,6)")).unwrap();
         let solved = (0..3).filter(|&seed| {
-            let config = Config { evaluation: 1_000, ..Config::published(&network) };
+            let config = Config { validation: 1_000, test: 1_000, ..Config::published(&network) };
             train(&network, &task, seed, &config, &mut ()).unwrap().solved()
         });
         assert!(solved.count() >= 2, "{} {operation}", network.name());
@@ -288,8 +288,8 @@ fn a_loss_plan_switches_the_loss() {
 #[test]
 fn small_and_odd_sizes_train() {
     let network = Network::<f32>::single(Nmu::new(2, 1).unwrap());
-    for (batch, evaluation) in [(1, 1), (3, 17), (16, 16), (129, 100)] {
-        let config = Config { batch, evaluation, ..short(&network, 500) };
+    for (batch, rows) in [(1, 1), (3, 17), (16, 16), (129, 100)] {
+        let config = Config { batch, validation: rows, test: rows, ..short(&network, 500) };
         let outcome = train(&network, &product(), 0, &config, &mut ()).unwrap();
         assert_eq!(outcome.status, Status::Completed);
         assert!(outcome.params.iter().all(|w| w.is_finite()));
@@ -305,7 +305,9 @@ fn nonsense_is_refused_with_the_offending_value() {
     let ramp = |start, end| vec![Penalty { strength: 1.0, schedule: Schedule::Ramp { start, end } }];
     for (config, hint) in [
         (Config { batch: 0, ..good.clone() }, "batch size is 0"),
-        (Config { evaluation: 0, ..good.clone() }, "evaluation sets is 0"),
+        (Config { validation: 0, ..good.clone() }, "validation set is 0"),
+        (Config { test: 0, ..good.clone() }, "test set is 0"),
+        (Config { held_out: 0, ..good.clone() }, "held-out data is 0"),
         (Config { log_every: 0, ..good.clone() }, "evaluations is 0"),
         (Config { optimiser: Optimiser::adam(f64::NAN), ..good.clone() }, "learning rate is NaN"),
         (Config { penalties: ramp(10, 10), ..good.clone() }, "ramp is 10"),

@@ -59,7 +59,7 @@ fn measure(layers: &[&str]) -> Result<f64> {
     let time = |steps: u64| -> Result<f64> {
         // The penalty acts from the second step on, so that every step does all of its work.
         let published = Config::published(&network).steps(steps).ramp(0, 1);
-        let config = Config { evaluation: 16, log_every: u64::MAX, ..published };
+        let config = Config { validation: 16, test: 16, log_every: u64::MAX, ..published };
         let start = Instant::now();
         train(&network, &*task, 0, &config, &mut ())?;
         Ok(start.elapsed().as_nanos() as f64 / (steps + 1) as f64)

@@ -30,7 +30,8 @@ pub(crate) fn run(arguments: &Demo) -> Result<()> {
         let mut cells = Vec::new();
         for (k, network) in [&nmu, &snmu].into_iter().enumerate() {
             let mut weights = Weights::default();
-            let config = Config { log_every: 1_000, evaluation: 1_000, ..Config::published(network).steps(5_000) };
+            let config =
+                Config { log_every: 1_000, validation: 1_000, test: 1_000, ..Config::published(network).steps(5_000) };
             let outcome = train(network, &task, seed, &config, &mut weights)?;
             solved[k] += u64::from(outcome.solved());
             let shown = [0, 1, 2, 5].iter().filter_map(|&k| weights.0.get(k));

@@ -57,8 +57,9 @@ pub(crate) fn run(registry: &Registry, arguments: &Train) -> Result<()> {
     if let Status::Diverged { step } = outcome.status {
         writeln!(out, "diverged at      {step}")?;
     }
-    for line in formula::read(&built.network, &outcome.params).unwrap_or_default() {
-        writeln!(out, "formula          {line}")?;
+    match formula::read(&built.network, &outcome.params, &[])? {
+        Some(lines) => lines.iter().try_for_each(|line| writeln!(out, "formula          {line}"))?,
+        None => writeln!(out, "formula          no simple one")?,
     }
     for (k, layer) in built.network.layers().iter().enumerate() {
         let params = built.network.layer_params(&outcome.params, k);

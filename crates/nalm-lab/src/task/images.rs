@@ -1,14 +1,14 @@
 //! The three products of MNIST digits: their entries, and their runs, which can be saved and taken up.
 
 use super::catalogue::Catalogue;
-use super::{Advance, Choices, Finished, Measures, Resources, Run, Task, Tensors, Watch, choose};
+use super::{Advance, Choices, Finished, Measures, Resources, Run, Task, Watch, choose};
 use crate::error::{Context, Result, bail, ensure};
 use crate::run::spec::hex;
 use crate::run::{Row, Spec, Status, history};
 use nalm::{InstructionSet, Setting};
 use nalm_vision::product::{self, View};
 use nalm_vision::vector::instructions_name;
-use nalm_vision::{Checkpoint, Mnist, Tensor, Training, sequential};
+use nalm_vision::{Checkpoint, Mnist, Training, sequential};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use std::path::Path;
@@ -228,8 +228,7 @@ impl Run for ImageRun<'_> {
             row.artefacts.insert("pictures".into(), serde_json::to_value(pictures)?);
         }
         row.artefacts.insert("weights_file".into(), format!("weights/{}.safetensors", row.id).into());
-        let about = Some(serde_json::to_string(self.spec)?);
-        let tensors = tensors.into_iter().map(|Tensor { name, shape, data }| (name, shape, data)).collect();
-        Ok(vec![Finished { row, tensors: Some(Tensors { tensors, about }) }])
+        let tensors = nalm::tensor::to_bytes(&tensors, Some(&serde_json::to_string(self.spec)?))?;
+        Ok(vec![Finished { row, tensors: Some(tensors) }])
     }
 }

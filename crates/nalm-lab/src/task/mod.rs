@@ -168,16 +168,7 @@ pub struct Finished {
     /// Its row.
     pub row: Row,
     /// Parameters that are too many for the row.
-    pub tensors: Option<Tensors>,
-}
-
-/// Named tensors of a trained network, and a text about them.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Tensors {
-    /// Name, shape and numbers of each.
-    pub tensors: Vec<(String, Vec<usize>, Vec<f32>)>,
-    /// What they belong to.
-    pub about: Option<String>,
+    pub tensors: Option<Vec<u8>>,
 }
 
 /// The name of this machine's instruction set as image rows have it; nothing without image tasks.

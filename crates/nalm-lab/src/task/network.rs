@@ -43,7 +43,7 @@ impl TryFrom<Written> for Layer {
                     // What is no value of any setting is refused when the module checks it.
                     options.set(name, setting(value).unwrap_or_else(|| value.to_string().into()));
                 }
-                Ok(Self(architecture::Layer { module, inputs, outputs, steps, state, options }))
+                Ok(Self(architecture::Layer { module, inputs, outputs, steps, state, options, ..Default::default() }))
             }
         }
     }

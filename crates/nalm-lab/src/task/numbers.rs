@@ -2,7 +2,7 @@
 
 use super::catalogue::{Catalogue, alias};
 use super::network::{self, Layer};
-use super::{Advance, Choices, Finished, Run, Task, Tensors, Watch, choose};
+use super::{Advance, Choices, Finished, Run, Task, Watch, choose};
 use crate::error::{Context, Error, Result, bail};
 use crate::run::curve::{Curve, Recorder};
 use crate::run::spec::{hex, json};
@@ -352,10 +352,10 @@ impl Run for Training<'_> {
             // A run that diverged before ended with the parameters of that moment.
             let params = observer.kept.get(k).unwrap_or(&outcome.params).clone();
             let prefix = outcome.prefix(spec.whole("steps").unwrap_or_default(), params, built.task.thresholds());
-            self.finished.push(finish(spec, &built.network, &prefix, None));
+            self.finished.push(finish(spec, &built.network, &prefix, None)?);
         }
         let curve = observer.recorder.map(|recorder| recorder.finish(&built.network));
-        self.finished.push(finish(longest, &built.network, &outcome, curve));
+        self.finished.push(finish(longest, &built.network, &outcome, curve)?);
         Ok(Advance::Done)
     }
 
@@ -394,21 +394,17 @@ impl Observer<f32> for Follower<'_> {
 }
 
 /// The row, without parameters that are too many for it; the last layer's stay if they are few.
-fn finish(spec: &Spec, network: &Network<f32>, outcome: &Outcome<f32>, curve: Option<Curve>) -> Finished {
+fn finish(spec: &Spec, network: &Network<f32>, outcome: &Outcome<f32>, curve: Option<Curve>) -> Result<Finished> {
     let (mut row, params) = (numbers_row(spec, outcome, curve), &outcome.params);
     if params.len() <= MOST_IN_ROW {
-        return Finished { row, tensors: None };
+        return Ok(Finished { row, tensors: None });
     }
     let last = network.layers().len() - 1;
     let own = network.layer_params(params, last);
     let kept = if last > 0 && own.len() <= MOST_IN_ROW { own } else { &[] };
     row.artefacts.insert("weights".into(), kept.to_vec().into());
     row.artefacts.insert("weights_file".into(), format!("weights/{}.safetensors", row.id).into());
-    let layer = |k: usize| {
-        let numbers = network.layer_params(params, k).to_vec();
-        (format!("{k}.{}", network.layers()[k].name()), vec![numbers.len()], numbers)
-    };
-    Finished { row, tensors: Some(Tensors { tensors: (0..=last).map(layer).collect(), about: None }) }
+    Ok(Finished { row, tensors: Some(nalm::save::to_bytes(network, params)?) })
 }
 
 /// The row of a run that was carried out, all parameters in it.

@@ -5,7 +5,7 @@ use crate::export;
 use crate::net::{Mode, Net, Workspace};
 use crate::networks;
 use crate::pairs::images;
-use crate::tensor::Tensor;
+use nalm::tensor::Tensor;
 use nalm::{Error, InstructionSet, Rng};
 
 #[derive(Debug)]

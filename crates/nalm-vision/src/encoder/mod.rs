@@ -9,8 +9,8 @@ pub(crate) use isolated::Isolated;
 
 use crate::mnist::Digits;
 use crate::pairs::Pair;
-use crate::tensor::Tensor;
 use nalm::Rng;
+use nalm::tensor::Tensor;
 use serde::{Serialize, Serializer};
 
 /// What an encoder is given in a forward pass: pairs of digits, and how to make samples of them.

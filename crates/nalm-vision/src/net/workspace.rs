@@ -3,9 +3,9 @@
 use super::{BLOCK, Layer, Net};
 use crate::layer::conv::{Live, Packed};
 use crate::layer::pool;
-use crate::tensor::Tensor;
 use crate::vector::Scalar;
 use nalm::Lane;
+use nalm::tensor::Tensor;
 
 impl Net {
     /// The memory for batches of up to `samples`.

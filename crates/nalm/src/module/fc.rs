@@ -4,6 +4,8 @@
 
 use super::{Dispatch, Module, Options, Pass, Shape, Spec};
 use crate::batch::BatchLayout;
+use crate::expression::Expression;
+use crate::formula::Style;
 use crate::lane::add_sums;
 use crate::rng::Rng;
 use crate::{Error, Lane, Operation, Real};
@@ -110,6 +112,12 @@ impl<R: Real> Module<R> for Fc {
 
     fn gold(&self, operation: Operation) -> Option<Vec<R>> {
         (operation == Operation::Mul && self.shape.inputs == 2).then(|| vec![R::ONE; self.shape.weights()])
+    }
+
+    fn formula(&self, p: &[f64], inputs: &[Expression], style: Style) -> Option<Vec<Expression>> {
+        let weighted = |(&w, x): (&f64, &Expression)| x.clone().times(style.weight(w));
+        let product = |w: &[f64]| Expression::product(w.iter().zip(inputs).map(weighted));
+        Some(p.chunks_exact(self.shape.inputs).map(product).collect())
     }
 
     fn as_f64(&self) -> Option<Box<dyn Dispatch<f64>>> {

@@ -3,8 +3,10 @@
 //! y = g NAU(x) + (1 - g) NMU(x),  g = sigmoid(G x)
 
 use super::start::{START, xavier};
-use super::{Dispatch, Module, Nau, Nmu, Options, Pass, Shape, Snmu, Spec, snmu};
+use super::{Dispatch, Module, Nau, Nmu, Options, Pass, Shape, Snmu, Spec, nalu, snmu};
 use crate::batch::BatchLayout;
+use crate::expression::Expression;
+use crate::formula::Style;
 use crate::lane::{each, linear};
 use crate::recipe::Recipe;
 use crate::rng::Rng;
@@ -209,6 +211,17 @@ impl<R: Real, M: Module<R>> Module<R> for Gated<M> {
             let weights = self.shape.weights();
             [idle(add, weights), idle(mul, self.mul.param_len()), vec![gate; weights]].concat()
         })
+    }
+
+    fn formula(&self, p: &[f64], inputs: &[Expression], style: Style) -> Option<Vec<Expression>> {
+        let (mul, gate) = self.starts();
+        let sums = Module::<R>::formula(&self.add, &p[..mul], inputs, style)?;
+        let products = self.mul.formula(&p[mul..gate], inputs, style)?;
+        Some(nalu::gated(self.shape, &p[gate..], 1.0, sums, products, inputs))
+    }
+
+    fn options(&self) -> Options {
+        self.mul.options()
     }
 
     fn as_f64(&self) -> Option<Box<dyn Dispatch<f64>>> {

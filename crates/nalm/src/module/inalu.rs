@@ -10,6 +10,8 @@
 use super::nac_mul::EPSILON;
 use super::{Dispatch, Module, Options, Pass, Shape, Spec, nac};
 use crate::batch::BatchLayout;
+use crate::expression::{Expression, Function};
+use crate::formula::Style;
 use crate::lane::{self, LANES, each, linear};
 use crate::penalty::{self, Penalty, Schedule};
 use crate::recipe::{Recipe, Reinit};
@@ -259,6 +261,42 @@ impl<R: Real> Module<R> for Inalu {
         let gate = R::of(if operation.is_sum() { 40.0 } else { -100.0 });
         let gates = vec![gate; self.shape.outputs];
         Some([instructions.clone(), instructions, gates].concat())
+    }
+
+    fn formula(&self, p: &[f64], inputs: &[Expression], style: Style) -> Option<Vec<Expression>> {
+        let n = self.shape.weights();
+        let sums = nac::sums(self.shape, &p[..2 * n], 1.0, inputs, style);
+        let w: Vec<f64> = nac::effective(&p[2 * n..4 * n], n, 1.0).map(|w| style.weight(w)).collect();
+        let product = |w: &[f64]| {
+            let sign = w.iter().zip(inputs).map(|(w, x)| {
+                let sign = x.clone().call(Function::Sign).times(w.abs());
+                Expression::sum([sign, Expression::number(1.0 - w.abs())])
+            });
+            let size = match style {
+                Style::Read => {
+                    // A whole number's sign and size together are the number.
+                    let whole = |w: f64| w.abs() == 1.0;
+                    let power = |(&w, x): (&f64, &Expression)| match whole(w) {
+                        true => x.clone().power(w),
+                        false => x.clone().call(Function::Abs).power(w),
+                    };
+                    let signs = w.iter().zip(sign).filter(|(w, _)| !whole(**w)).map(|(_, sign)| sign);
+                    return Expression::product(w.iter().zip(inputs).map(power).chain(signs));
+                }
+                _ => {
+                    let log = |x: &Expression| x.clone().call(Function::Abs).at_least(EPSILON).call(Function::Ln);
+                    let exponent = Expression::sum(w.iter().zip(inputs).map(|(&w, x)| log(x).times(w)));
+                    exponent.at_most(OMEGA).call(Function::Exp)
+                }
+            };
+            Expression::product([size].into_iter().chain(sign))
+        };
+        let products = w.chunks_exact(self.shape.inputs).map(product);
+        let mix = |((&g, a), m): ((&f64, Expression), Expression)| {
+            let g = style.weight(Function::Sigmoid.evaluate(g));
+            Expression::sum([a.times(g), m.times(1.0 - g)])
+        };
+        Some(p[4 * n..].iter().zip(sums).zip(products).map(mix).collect())
     }
 
     fn as_f64(&self) -> Option<Box<dyn Dispatch<f64>>> {

@@ -5,6 +5,8 @@
 use super::start::{leading, xavier};
 use super::{Dispatch, Module, Options, Pass, Shape, Spec};
 use crate::batch::BatchLayout;
+use crate::expression::Expression;
+use crate::formula::Style;
 use crate::lane::{each, linear};
 use crate::rng::Rng;
 use crate::{Error, Lane, Operation, Real};
@@ -97,6 +99,12 @@ impl<R: Real> Module<R> for Linear {
             p.resize(self.shape.weights() + self.shape.outputs, R::ZERO);
             p
         })
+    }
+
+    fn formula(&self, p: &[f64], inputs: &[Expression], style: Style) -> Option<Vec<Expression>> {
+        let (w, b) = p.split_at(self.shape.weights());
+        let line = |(w, &b)| Expression::sum([style.sum(w, inputs), Expression::number(style.weight(b))]);
+        Some(w.chunks_exact(self.shape.inputs).zip(b).map(line).collect())
     }
 
     fn as_f64(&self) -> Option<Box<dyn Dispatch<f64>>> {

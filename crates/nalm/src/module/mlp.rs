@@ -5,6 +5,8 @@
 use super::start::xavier;
 use super::{Dispatch, Module, Options, Pass, Shape, Spec};
 use crate::batch::BatchLayout;
+use crate::expression::Expression;
+use crate::formula::Style;
 use crate::lane::{add_sums, each, linear};
 use crate::rng::Rng;
 use crate::setting::{Kind, Setting};
@@ -160,6 +162,18 @@ impl<R: Real> Module<R> for Mlp {
             w2.iter_mut().step_by(self.hidden).for_each(|w| *w = R::ONE);
             p
         })
+    }
+
+    fn formula(&self, p: &[f64], inputs: &[Expression], style: Style) -> Option<Vec<Expression>> {
+        let [w1, b1, w2, b2] = self.split(p);
+        let line = |w: &[f64], x: &[Expression], b: f64| Expression::sum([style.sum(w, x), Expression::number(b)]);
+        let hidden = w1.chunks_exact(self.shape.inputs).zip(b1);
+        let hidden: Vec<Expression> = hidden.map(|(w, &b)| line(w, inputs, b).at_least(0.0)).collect();
+        Some(w2.chunks_exact(self.hidden).zip(b2).map(|(w, &b)| line(w, &hidden, b)).collect())
+    }
+
+    fn options(&self) -> Options {
+        Options::new().with(HIDDEN.name, self.hidden)
     }
 
     fn as_f64(&self) -> Option<Box<dyn Dispatch<f64>>> {

@@ -4,6 +4,8 @@
 
 use super::{Dispatch, Module, Options, Pass, Shape, Spec};
 use crate::batch::BatchLayout;
+use crate::expression::Expression;
+use crate::formula::Style;
 use crate::rng::Rng;
 use crate::{Error, Lane, Operation, Real};
 
@@ -94,6 +96,10 @@ impl<R: Real> Module<R> for Product {
 
     fn gold(&self, operation: Operation) -> Option<Vec<R>> {
         (operation == Operation::Mul && self.shape.inputs == 2).then(Vec::new)
+    }
+
+    fn formula(&self, _: &[f64], inputs: &[Expression], _: Style) -> Option<Vec<Expression>> {
+        Some(vec![Expression::product(inputs.iter().cloned()); self.shape.outputs])
     }
 
     fn as_f64(&self) -> Option<Box<dyn Dispatch<f64>>> {

@@ -3,6 +3,8 @@
 //! w = tanh(c what) sigmoid(c mhat), with c = 1 except in the G-NALU.
 
 use super::Shape;
+use crate::expression::{Expression, Function};
+use crate::formula::Style;
 use crate::lane::{self, LANES, Lane};
 use crate::rng::Rng;
 use crate::{Operation, Real};
@@ -57,6 +59,28 @@ impl<'a, R: Real> Weights<'a, R> {
 /// The effective weights outside the training loop.
 pub(crate) fn effective<R: Real>(p: &[R], n: usize, scale: R) -> impl Iterator<Item = R> {
     (0..n).map(move |k| (scale * p[k]).tanh() * (scale * p[n + k]).sigmoid())
+}
+
+/// Weighted sums of the inputs, one for each output.
+pub(super) fn sums(shape: Shape, p: &[f64], scale: f64, inputs: &[Expression], style: Style) -> Vec<Expression> {
+    let w: Vec<f64> = effective(p, shape.weights(), scale).collect();
+    w.chunks_exact(shape.inputs).map(|w| style.sum(w, inputs)).collect()
+}
+
+/// Products of the inputs' sizes to the power of the weights, one for each output: as they are computed, or as they read.
+pub(super) fn powers(shape: Shape, p: &[f64], scale: f64, inputs: &[Expression], style: Style) -> Vec<Expression> {
+    let w: Vec<f64> = effective(p, shape.weights(), scale).collect();
+    let size = |x: &Expression| {
+        Expression::sum([x.clone().call(Function::Abs), Expression::number(style.guard(super::nac_mul::EPSILON))])
+    };
+    let product = |w: &[f64]| match style {
+        Style::Read => Expression::product(w.iter().zip(inputs).map(|(&w, x)| size(x).power(style.weight(w)))),
+        _ => {
+            let terms = w.iter().zip(inputs).map(|(&w, x)| size(x).call(Function::Ln).times(w));
+            Expression::sum(terms).call(Function::Exp)
+        }
+    };
+    w.chunks_exact(shape.inputs).map(product).collect()
 }
 
 /// Draws both hidden matrices uniform on [-r, r), one after the other.

@@ -4,6 +4,8 @@
 
 use super::{Dispatch, Module, Options, Pass, Shape, Spec, nac};
 use crate::batch::BatchLayout;
+use crate::expression::Expression;
+use crate::formula::Style;
 use crate::lane::{self, LANES, each, linear};
 use crate::penalty;
 use crate::rng::Rng;
@@ -125,6 +127,10 @@ impl<R: Real> Module<R> for NacMul {
 
     fn gold(&self, operation: Operation) -> Option<Vec<R>> {
         (!operation.is_sum()).then(|| nac::gold(self.shape, operation, 1.0)).flatten()
+    }
+
+    fn formula(&self, p: &[f64], inputs: &[Expression], style: Style) -> Option<Vec<Expression>> {
+        Some(nac::powers(self.shape, p, 1.0, inputs, style))
     }
 
     fn as_f64(&self) -> Option<Box<dyn Dispatch<f64>>> {

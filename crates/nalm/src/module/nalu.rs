@@ -9,6 +9,8 @@ use super::nac_mul::EPSILON;
 use super::start::xavier;
 use super::{Dispatch, Module, Options, Pass, Shape, Spec, nac};
 use crate::batch::BatchLayout;
+use crate::expression::{Expression, Function};
+use crate::formula::Style;
 use crate::lane::{self, LANES, each, linear};
 use crate::penalty;
 use crate::rng::Rng;
@@ -78,6 +80,24 @@ impl Nalu {
             gradients,
         }
     }
+}
+
+/// g a + (1 - g) m for every output, with g = sigmoid(scale G x).
+pub(super) fn gated(
+    shape: Shape,
+    gate: &[f64],
+    scale: f64,
+    sums: Vec<Expression>,
+    products: Vec<Expression>,
+    inputs: &[Expression],
+) -> Vec<Expression> {
+    let mix = |((w, a), m): ((&[f64], Expression), Expression)| {
+        let z = Expression::sum(w.iter().zip(inputs).map(|(&w, x)| x.clone().times(scale * w)));
+        let g = z.call(Function::Sigmoid);
+        let rest = Expression::sum([Expression::number(1.0), g.clone().times(-1.0)]);
+        Expression::sum([Expression::product([g, a]), Expression::product([rest, m])])
+    };
+    gate.chunks_exact(shape.inputs).zip(sums).zip(products).map(mix).collect()
 }
 
 /// What a forward pass leaves for its backward pass.
@@ -184,6 +204,13 @@ impl<R: Real> Module<R> for Nalu {
         let gate = if operation.is_sum() { 100.0 } else { -100.0 } / self.scale;
         p.extend(vec![R::of(gate); self.shape.weights()]);
         Some(p)
+    }
+
+    fn formula(&self, p: &[f64], inputs: &[Expression], style: Style) -> Option<Vec<Expression>> {
+        let (hidden, gate) = p.split_at(2 * self.shape.weights());
+        let sums = nac::sums(self.shape, hidden, self.scale, inputs, style);
+        let products = nac::powers(self.shape, hidden, self.scale, inputs, style);
+        Some(gated(self.shape, gate, self.scale, sums, products, inputs))
     }
 
     fn as_f64(&self) -> Option<Box<dyn Dispatch<f64>>> {

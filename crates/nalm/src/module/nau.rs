@@ -5,6 +5,8 @@
 use super::start::{leading, xavier};
 use super::{Dispatch, Module, Options, Pass, Shape, Spec};
 use crate::batch::BatchLayout;
+use crate::expression::Expression;
+use crate::formula::Style;
 use crate::lane::linear;
 use crate::penalty;
 use crate::recipe::Recipe;
@@ -101,6 +103,10 @@ impl<R: Real> Module<R> for Nau {
 
     fn gold(&self, operation: Operation) -> Option<Vec<R>> {
         (operation.is_sum() && self.shape.inputs >= 2).then(|| leading(self.shape, operation, R::ZERO))
+    }
+
+    fn formula(&self, p: &[f64], inputs: &[Expression], style: Style) -> Option<Vec<Expression>> {
+        Some(p.chunks_exact(self.shape.inputs).map(|w| style.sum(w, inputs)).collect())
     }
 
     fn as_f64(&self) -> Option<Box<dyn Dispatch<f64>>> {

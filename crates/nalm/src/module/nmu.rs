@@ -6,6 +6,8 @@
 use super::start::{START, start_box};
 use super::{Dispatch, Module, Options, Pass, Shape, Spec};
 use crate::batch::BatchLayout;
+use crate::expression::Expression;
+use crate::formula::Style;
 use crate::lane::add_sums;
 use crate::penalty;
 use crate::recipe::Recipe;
@@ -113,6 +115,14 @@ impl<R: Real> Module<R> for Nmu {
         gold(self.shape, operation)
     }
 
+    fn formula(&self, p: &[f64], inputs: &[Expression], style: Style) -> Option<Vec<Expression>> {
+        Some(formula(self.shape, p, inputs, style))
+    }
+
+    fn options(&self) -> Options {
+        Options::new().with(START.name, self.start)
+    }
+
     fn as_f64(&self) -> Option<Box<dyn Dispatch<f64>>> {
         Some(Box::new(self.clone()))
     }
@@ -122,6 +132,16 @@ impl<R: Real> Module<R> for Nmu {
 pub(super) fn gold<R: Real>(shape: Shape, operation: Operation) -> Option<Vec<R>> {
     (operation == Operation::Mul && shape.inputs >= 2)
         .then(|| (0..shape.weights()).map(|k| if k % shape.inputs < 2 { R::ONE } else { R::ZERO }).collect())
+}
+
+/// A product of the factors w x + 1 - w.
+pub(super) fn formula(shape: Shape, p: &[f64], inputs: &[Expression], style: Style) -> Vec<Expression> {
+    let factor = |(&w, x): (&f64, &Expression)| {
+        let w = style.weight(w);
+        Expression::sum([x.clone().times(w), Expression::number(1.0 - w)])
+    };
+    let product = |w: &[f64]| Expression::product(w.iter().zip(inputs).map(factor));
+    p[..shape.weights()].chunks_exact(shape.inputs).map(product).collect()
 }
 
 /// One factor. The order of the three operations is the one that gives the published digits in `f32`.

@@ -8,11 +8,14 @@
 use super::start::{leading, xavier};
 use super::{Dispatch, Module, Options, Pass, Shape, Spec};
 use crate::batch::BatchLayout;
+use crate::expression::{Expression, Function};
+use crate::formula::Style;
 use crate::lane::{self, LANES, each, linear};
 use crate::penalty::{self, Penalty, Schedule};
 use crate::recipe::Recipe;
 use crate::rng::Rng;
 use crate::{Error, Lane, Operation, Real};
+use std::f64::consts::PI;
 
 /// Single precision's machine epsilon; keeps the logarithm finite.
 const EPSILON: f64 = 1.0 / 8_388_608.0;
@@ -225,6 +228,34 @@ impl<R: Real> Module<R> for Npu {
         p.resize(self.gates(), R::ZERO);
         p.extend((0..self.shape.inputs).map(|i| if i < 2 { R::ONE } else { R::ZERO }));
         Some(p)
+    }
+
+    fn formula(&self, p: &[f64], inputs: &[Expression], style: Style) -> Option<Vec<Expression>> {
+        let (n, count) = (self.shape.weights(), self.shape.inputs);
+        let gates: Vec<f64> = p[self.gates()..].iter().map(|g| style.weight(g.clamp(0.0, 1.0))).collect();
+        let size = |i: usize| {
+            let own =
+                Expression::sum([inputs[i].clone().call(Function::Abs), Expression::number(style.guard(EPSILON))]);
+            Expression::sum([own.times(gates[i]), Expression::number(1.0 - gates[i])])
+        };
+        let angle = |i: usize| inputs[i].clone().call(Function::IsNegative).times(PI * gates[i]);
+        let output = |o: usize| {
+            let real = |i: usize| style.weight(p[o * count + i]);
+            let imaginary = |i: usize| if self.complex { style.weight(p[n + o * count + i]) } else { 0.0 };
+            let log = |i: usize| size(i).call(Function::Ln);
+            if style == Style::Read && (0..count).all(|i| imaginary(i) == 0.0) {
+                // Where a whole input has a whole power, the cosine is its sign.
+                let whole = |i: usize| gates[i] == 1.0 && real(i).fract() == 0.0;
+                let power = |i: usize| if whole(i) { inputs[i].clone() } else { size(i) }.power(real(i));
+                let turn = Expression::sum((0..count).filter(|&i| !whole(i)).map(|i| angle(i).times(real(i))));
+                return Expression::product((0..count).map(power).chain([turn.call(Function::Cos)]));
+            }
+            let exponent = (0..count).flat_map(|i| [log(i).times(real(i)), angle(i).times(-imaginary(i))]);
+            let turn = (0..count).flat_map(|i| [angle(i).times(real(i)), log(i).times(imaginary(i))]);
+            let size = Expression::sum(exponent).call(Function::Exp);
+            Expression::product([size, Expression::sum(turn).call(Function::Cos)])
+        };
+        Some((0..self.shape.outputs).map(output).collect())
     }
 
     fn as_f64(&self) -> Option<Box<dyn Dispatch<f64>>> {

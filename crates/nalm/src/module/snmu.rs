@@ -9,6 +9,8 @@
 use super::start::{START, start_box};
 use super::{Dispatch, Module, Options, Pass, Shape, Spec, nmu};
 use crate::batch::BatchLayout;
+use crate::expression::Expression;
+use crate::formula::Style;
 use crate::lane::{add_sums, each};
 use crate::noise::softplus;
 use crate::penalty;
@@ -263,6 +265,15 @@ impl<R: Real> Module<R> for Snmu {
         let mut p = nmu::gold(self.shape, operation)?;
         p.resize(Module::<R>::param_len(self), R::of(self.noise.rho()));
         Some(p)
+    }
+
+    fn formula(&self, p: &[f64], inputs: &[Expression], style: Style) -> Option<Vec<Expression>> {
+        Some(nmu::formula(self.shape, p, inputs, style))
+    }
+
+    fn options(&self) -> Options {
+        let options = Options::new().with(NOISE.name, self.noise.clone()).with(START.name, self.start);
+        if self.name == "snmu" { options.with(DENOISER.name, self.denoiser) } else { options }
     }
 
     fn as_f64(&self) -> Option<Box<dyn Dispatch<f64>>> {

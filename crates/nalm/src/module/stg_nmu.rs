@@ -6,6 +6,8 @@
 
 use super::{Dispatch, Module, Options, Pass, Shape, Spec, nmu};
 use crate::batch::BatchLayout;
+use crate::expression::Expression;
+use crate::formula::Style;
 use crate::lane::{self, LANES};
 use crate::penalty::{self, Penalty, Schedule};
 use crate::recipe::Recipe;
@@ -163,6 +165,15 @@ impl<R: Real> Module<R> for StgNmu {
 
     fn gold(&self, operation: Operation) -> Option<Vec<R>> {
         nmu::gold(self.shape, operation)
+    }
+
+    fn formula(&self, p: &[f64], inputs: &[Expression], style: Style) -> Option<Vec<Expression>> {
+        let gates: Vec<f64> = p.iter().map(|mu| mu.clamp(0.0, 1.0)).collect();
+        Some(nmu::formula(self.shape, &gates, inputs, style))
+    }
+
+    fn options(&self) -> Options {
+        Options::new().with(SIGMA.name, self.sigma).with(LAMBDA.name, self.lambda)
     }
 
     fn as_f64(&self) -> Option<Box<dyn Dispatch<f64>>> {

@@ -1,7 +1,10 @@
 //! The trait that all units implement.
 
-use super::{Dispatch, Pass, Shape};
+use super::{Dispatch, Options, Pass, Shape};
+use crate::architecture::Layer;
 use crate::batch::BatchLayout;
+use crate::expression::Expression;
+use crate::formula::Style;
 use crate::recipe::Recipe;
 use crate::rng::Rng;
 use crate::{Lane, Operation, Real};
@@ -89,6 +92,22 @@ pub trait Module<R: Real>: Debug + Send + Sync {
     /// Parameters that compute `operation` of the first two inputs into every output, if the module can.
     fn gold(&self, _operation: Operation) -> Option<Vec<R>> {
         None
+    }
+
+    /// What each output is in terms of the inputs, with these parameters, in evaluation. Nothing where the module has no formula.
+    fn formula(&self, _p: &[f64], _inputs: &[Expression], _style: Style) -> Option<Vec<Expression>> {
+        None
+    }
+
+    /// What was chosen of the module: with its name, shape and these options it can be built again.
+    fn options(&self) -> Options {
+        Options::new()
+    }
+
+    /// The module in words: name, shape and options.
+    fn layer(&self) -> Layer {
+        let (module, Shape { inputs, outputs }) = (self.name().into(), self.shape());
+        Layer { module, inputs: Some(inputs), outputs: Some(outputs), options: self.options(), ..Layer::default() }
     }
 
     /// The same module over `f64`, for what needs more digits than training does.

@@ -9,7 +9,7 @@ use crate::{Lane, NUMERICS, Real};
 use std::array::from_fn;
 
 /// Sixteen interleaved xoshiro128+ generators (Blackman and Vigna 2018).
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Fast {
     state: State,
     /// Words of the last block that a scalar draw has not used yet.
@@ -37,6 +37,19 @@ impl Fast {
     /// Opens the stream of `purpose` under a key that names task, range and seed.
     pub fn open(key: &str, purpose: Purpose) -> Self {
         Self::new(&format!("nalm {NUMERICS}|{key}|{}", purpose.name()))
+    }
+
+    /// All that the next draws depend on.
+    pub(super) fn words_of_state(&self) -> Vec<u32> {
+        self.state.iter().flatten().chain(&self.spare).copied().chain([self.used as u32]).collect()
+    }
+
+    /// The generator that was in this state, if there can be one.
+    pub(super) fn of_state(words: &[u32]) -> Option<Self> {
+        let (&used, rest) = words.split_last()?;
+        let lanes: &[Words; 5] = rest.as_chunks().0.first_chunk().filter(|_| rest.len() == 5 * LANES)?;
+        let &[a, b, c, d, spare] = lanes;
+        (used as usize <= LANES).then_some(Self { state: [a, b, c, d], spare, used: used as usize })
     }
 
     /// The next word of one stream, for draws that come one at a time.

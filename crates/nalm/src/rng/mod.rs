@@ -101,7 +101,7 @@ impl Purpose {
 ///
 /// There are a handful of these in a run, so their size does not matter and a pointer would only be in the way.
 #[allow(clippy::large_enum_variant)]
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Rng {
     /// See [`Fast`].
     Fast(Fast),
@@ -118,6 +118,26 @@ impl Rng {
     /// Opens PyTorch's CPU stream with this seed.
     pub fn torch(seed: u32) -> Self {
         Rng::Torch(Torch::new(seed))
+    }
+
+    /// All that the next draws depend on, as words that can be kept.
+    pub fn state(&self) -> Vec<u32> {
+        let (kind, words) = match self {
+            Rng::Fast(fast) => (0, fast.words_of_state()),
+            Rng::Torch(torch) => (1, torch.words_of_state()),
+        };
+        std::iter::once(kind).chain(words).collect()
+    }
+
+    /// The generator that goes on from a [`Rng::state`].
+    pub fn restore(state: &[u32]) -> Result<Self, Error> {
+        let rng = match state.split_first() {
+            Some((0, words)) => Fast::of_state(words).map(Rng::Fast),
+            Some((1, words)) => Torch::of_state(words).map(Rng::Torch),
+            _ => None,
+        };
+        let got = || format!("{} words", state.len());
+        rng.ok_or_else(|| Error::Value { what: "state of a generator", got: got(), want: "what Rng::state returned" })
     }
 
     /// The generator for initial weights. Reference streams draw the weights and the noise from one generator.
@@ -243,5 +263,22 @@ mod tests {
         assert_ne!(a, first("x", Purpose::Noise));
         assert_ne!(a, first("y", Purpose::Data));
         assert_eq!(a, first("x", Purpose::Data));
+    }
+
+    #[test]
+    fn a_generator_goes_on_from_its_state() {
+        for mut rng in [Rng::fast("state", Purpose::Noise), Rng::torch(7)] {
+            for _ in 0..1_001 {
+                rng.normal::<f64>();
+                rng.uniform(0.0f32, 1.0);
+                let mut again = Rng::restore(&rng.state()).unwrap();
+                assert_eq!(again, rng);
+                assert_eq!(again.normal::<f32>().to_bits(), rng.normal::<f32>().to_bits());
+            }
+            let words = rng.state();
+            for wrong in [&words[1..], &words[..words.len() - 1], &[][..], &[2]] {
+                assert!(Rng::restore(wrong).unwrap_err().to_string().starts_with("state of a generator is "));
+            }
+        }
     }
 }

@@ -7,7 +7,7 @@ const M: usize = 397;
 const TAIL: usize = N - M;
 
 /// The Mersenne twister, seeded by Knuth's recurrence. Whole blocks are made by vector instructions.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Mt19937 {
     state: [u32; N],
     /// The tempered words of the current block.
@@ -25,6 +25,19 @@ impl Mt19937 {
             state[k] = (previous ^ (previous >> 30)).wrapping_mul(1_812_433_253).wrapping_add(k as u32);
         }
         Self { state, words: [0; N], next: N, instructions: InstructionSet::best() }
+    }
+
+    /// All that the next draws depend on.
+    pub(super) fn words_of_state(&self) -> Vec<u32> {
+        self.state.iter().chain(&self.words).copied().chain([self.next as u32]).collect()
+    }
+
+    /// The generator that was in this state, if there can be one.
+    pub(super) fn of_state(words: &[u32]) -> Option<Self> {
+        let (&next, rest) = words.split_last()?;
+        let &[state, words] = rest.as_chunks().0.first_chunk().filter(|_| rest.len() == 2 * N)?;
+        let next = next as usize;
+        (next <= N).then_some(Self { state, words, next, instructions: InstructionSet::best() })
     }
 
     /// The next 32 bits.

@@ -6,7 +6,7 @@ use crate::lane::{self, LANES};
 use crate::{Lane, Real};
 
 /// The stream behind published initial weights and noise.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Torch {
     words: Mt19937,
     /// The sine half of the last Box-Muller pair.
@@ -17,6 +17,20 @@ impl Torch {
     /// The generator after `manual_seed(seed)`.
     pub fn new(seed: u32) -> Self {
         Self { words: Mt19937::new(seed), spare: None }
+    }
+
+    /// All that the next draws depend on.
+    pub(super) fn words_of_state(&self) -> Vec<u32> {
+        let bits = self.spare.unwrap_or_default().to_bits();
+        let spare = [u32::from(self.spare.is_some()), (bits >> 32) as u32, bits as u32];
+        spare.into_iter().chain(self.words.words_of_state()).collect()
+    }
+
+    /// The generator that was in this state, if there can be one.
+    pub(super) fn of_state(words: &[u32]) -> Option<Self> {
+        let (&[is_some, high, low], rest) = words.split_first_chunk()?;
+        let spare = f64::from_bits(u64::from(high) << 32 | u64::from(low));
+        Some(Self { words: Mt19937::of_state(rest)?, spare: (is_some == 1).then_some(spare) })
     }
 
     /// 24 random bits scaled to [low, high) in the arithmetic of `R`.

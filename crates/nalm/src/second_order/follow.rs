@@ -12,8 +12,6 @@ use crate::train::{MOST_ROWS, Observer, Run};
 use crate::{Config, Error, Lane, Network, Real};
 use std::ops::ControlFlow;
 
-/// Rows of the held-out set that decides between attempts.
-const HELD_OUT: usize = 1_024;
 /// Iterations between two evaluations.
 const LOG_EVERY: u64 = 10;
 /// A fit whose sum of squares falls by less than this share in so many iterations has arrived.
@@ -26,7 +24,7 @@ const STALLED: (f64, u64) = (1e-6, 50);
 /// nothing else is known of the answer. An attempt that diverges has failed like any other. Steps are counted in batches of `config.batch`
 /// samples looked at, over all attempts; `config.steps` does not count, and `config.start` is where the first attempt starts.
 ///
-/// Of a task with data of its own ([`crate::TableTask`]), the held-out data are its validation rows, and a fit is given training rows;
+/// Of a task with data of its own ([`crate::TableTask`]), the held-out data are all its validation rows, and a fit is given training rows;
 /// where there are fewer than are asked for, they come again.
 pub fn follow<R: Followed>(
     network: &Network<R>,
@@ -107,7 +105,8 @@ pub(crate) fn run<R: Real>(
     };
     let rows: u64 = schedule.phases.iter().map(|phase| logs(phase).saturating_add(1)).fold(1, u64::saturating_add);
     run.rows.reserve(rows.saturating_mul(u64::from(schedule.attempts)).min(MOST_ROWS) as usize);
-    let held = HeldOut::new(&wide, &mut *run.samples, &base)?;
+    let rows = task.evaluation_rows().map_or(base.held_out, |(validation, _)| validation);
+    let held = HeldOut::new(&wide, &mut *run.samples, BatchLayout::on(base.instructions, rows)?);
     let mut way = Way { network, wide: &wide, run, held, step: 0, observer, batch: base.batch };
     let mut best: Option<(f64, Vec<R>)> = None;
     let (mut status, mut diverged) = (Status::Completed, None);
@@ -153,8 +152,7 @@ pub(crate) fn run<R: Real>(
         (None, Some(diverged)) if status == Status::Completed => status = diverged,
         (None, _) => {}
     }
-    let run = way.run;
-    Ok(Outcome::judge(status, run.rows, task.thresholds(), run.reinits, run.params))
+    Ok(way.run.outcome(status, task.thresholds()))
 }
 
 /// A run on its way.
@@ -257,13 +255,13 @@ struct HeldOut {
 }
 
 impl HeldOut {
-    fn new<R: Real>(wide: &Network<f64>, samples: &mut dyn Samples<R>, config: &Config) -> Result<Self, Error> {
-        let (shape, at) = (wide.shape(), BatchLayout::on(config.instructions, HELD_OUT)?);
+    fn new<R: Real>(wide: &Network<f64>, samples: &mut dyn Samples<R>, at: BatchLayout) -> Self {
+        let shape = wide.shape();
         let mut drawn = Batch::zeros(shape.inputs, shape.outputs, at);
         samples.validation(&mut drawn);
         let batch = convert(&drawn);
         let scale = unit(mean_square(&batch));
-        Ok(Self { work: wide.workspace(at), params: vec![0.0; wide.param_len()], scale, batch })
+        Self { work: wide.workspace(at), params: vec![0.0; wide.param_len()], scale, batch }
     }
 
     /// The relative error of some weights: root mean square, over that of the targets, if they are not all 0. NaN counts as infinite.
@@ -271,8 +269,13 @@ impl HeldOut {
         let Self { batch, work, params: own, scale } = self;
         own.iter_mut().zip(params).for_each(|(own, p)| *own = p.to_f64());
         let y = wide.forward(own, &batch.x, work, Pass::Eval);
-        let squares: f64 = y.iter().zip(&batch.t).map(|(&y, &t)| ((y - t) * (y - t)).sum()).sum();
-        let error = (squares / (HELD_OUT * wide.shape().outputs) as f64 / *scale).sqrt();
+        let lanes = batch.at.lanes();
+        let squares = y.iter().zip(&batch.t).enumerate().map(|(k, (&y, &t))| {
+            let mut square = (y - t) * (y - t);
+            square.0[batch.at.rows_in(k % lanes)..].fill(0.0);
+            square.sum()
+        });
+        let error = (squares.sum::<f64>() / (batch.at.rows * wide.shape().outputs) as f64 / *scale).sqrt();
         if error.is_nan() { f64::INFINITY } else { error }
     }
 }

@@ -45,7 +45,7 @@ pub trait Task<R: Real>: Debug + Send + Sync {
     fn open(&self, stream: Stream, seed: u64) -> Result<Box<dyn Samples<R>>, Error>;
 
     /// The sizes of the validation and of the test set. Tasks with data of their own say how many rows there are; others are
-    /// sampled as often as [`crate::Config::evaluation`] says.
+    /// sampled as often as [`crate::Config::validation`] and [`crate::Config::test`] say.
     fn evaluation_rows(&self) -> Option<(usize, usize)> {
         None
     }
