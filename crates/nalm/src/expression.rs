@@ -196,6 +196,19 @@ impl Expression {
         }
     }
 
+    /// Calls `each` with the name of every variable, as often as it occurs.
+    pub fn variables<'a>(&'a self, each: &mut dyn FnMut(&'a str)) {
+        match self {
+            Expression::Number(_) => {}
+            Expression::Variable(name) => each(name),
+            Expression::Sum(all) | Expression::Product(all) => all.iter().for_each(|inner| inner.variables(each)),
+            Expression::Power(inner, _)
+            | Expression::Call(_, inner)
+            | Expression::AtLeast(inner, _)
+            | Expression::AtMost(inner, _) => inner.variables(each),
+        }
+    }
+
     /// The expression in a language.
     pub fn write(&self, language: Language) -> String {
         let mut out = String::new();

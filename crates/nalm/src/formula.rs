@@ -2,6 +2,7 @@
 
 use crate::expression::{Expression, Language};
 use crate::{Error, Network, Real};
+use std::collections::HashSet;
 use std::fmt::Write;
 
 /// Weights this close to a whole number read as that.
@@ -87,7 +88,7 @@ pub fn source<R: Real>(network: &Network<R>, params: &[R], name: &str, language:
         when: "because a unit of it has no formula".into(),
         instead: "define Module::formula for it".into(),
     })?;
-    Ok(function(&steps, name, shape.inputs, shape.outputs, &network.name(), language))
+    Ok(function(&needed(&steps, shape.outputs), name, shape.inputs, shape.outputs, &network.name(), language))
 }
 
 /// Every unit's output by name, in terms of those before it.
@@ -121,19 +122,41 @@ fn steps<R: Real>(
     Ok(Some(steps))
 }
 
+/// The steps that the last `outputs` ones depend on: compilers complain about the others.
+fn needed(steps: &[(String, Expression)], outputs: usize) -> Vec<&(String, Expression)> {
+    let mut wanted: HashSet<&str> = steps[steps.len() - outputs..].iter().map(|(name, _)| name.as_str()).collect();
+    let mut kept: Vec<_> = steps
+        .iter()
+        .rev()
+        .filter(|(name, expression)| {
+            let needed = wanted.contains(name.as_str());
+            if needed {
+                expression.variables(&mut |name| drop(wanted.insert(name)));
+            }
+            needed
+        })
+        .collect();
+    kept.reverse();
+    kept
+}
+
 fn function(
-    steps: &[(String, Expression)],
+    steps: &[&(String, Expression)],
     name: &str,
     inputs: usize,
     outputs: usize,
     about: &str,
     language: Language,
 ) -> String {
+    let mut constant = true;
+    let mut look = |name: &str| constant &= !name.starts_with('x');
+    steps.iter().for_each(|(_, expression)| expression.variables(&mut look));
+    let x = if constant { "_x" } else { "x" };
     let (head, indent, binding, end) = match language {
         Language::Rust => (
             match outputs {
-                1 => format!("/// {about}\npub fn {name}(x: [f64; {inputs}]) -> f64 {{"),
-                n => format!("/// {about}\npub fn {name}(x: [f64; {inputs}]) -> [f64; {n}] {{"),
+                1 => format!("/// {about}\npub fn {name}({x}: [f64; {inputs}]) -> f64 {{"),
+                n => format!("/// {about}\npub fn {name}({x}: [f64; {inputs}]) -> [f64; {n}] {{"),
             },
             "    ",
             ("let ", ";"),
@@ -156,7 +179,7 @@ fn function(
         Language::Text => (format!("{name}:"), "", ("", ""), ""),
     };
     let mut out = head + "\n";
-    for (name, expression) in steps {
+    for (name, expression) in steps.iter().copied() {
         let _ = writeln!(out, "{indent}{}{name} = {}{}", binding.0, expression.write(language), binding.1);
     }
     let last: Vec<&str> = steps[steps.len() - outputs..].iter().map(|(name, _)| name.as_str()).collect();

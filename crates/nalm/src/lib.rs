@@ -76,6 +76,7 @@ pub mod task;
 #[cfg(feature = "save")]
 pub mod tensor;
 pub mod train;
+mod turn;
 mod until;
 
 pub use batch::{Batch, BatchLayout};

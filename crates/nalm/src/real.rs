@@ -1,6 +1,6 @@
 //! The two number types: train in `f32`, check gradients in `f64`, the same code.
 
-use crate::{math, sums};
+use crate::{math, sums, turn};
 use std::fmt::{Debug, Display};
 use std::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
 
@@ -88,6 +88,13 @@ pub trait Real:
         for (out, lane) in out.iter_mut().zip(lanes) {
             *out += sums::sum(lane);
         }
+    }
+
+    /// Rows as columns.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn turn(rows: [&[Self; 4]; 4]) -> [[Self; 4]; 4] {
+        turn::turn(rows)
     }
 
     /// The sign, with 0 for 0 (and for NaN).
@@ -181,6 +188,10 @@ impl Real for f32 {
     fn count(first: u32, _: u32) -> Self {
         // Through i32, for which every instruction set has a vector conversion.
         (first >> 8) as i32 as f32
+    }
+    #[inline(always)]
+    fn turn(rows: [&[Self; 4]; 4]) -> [[Self; 4]; 4] {
+        turn::turn_f32(rows)
     }
     fn add_sums(lanes: &[[Self; sums::WIDTH]], out: &mut [Self]) {
         sums::add_f32(lanes, out);

@@ -56,8 +56,10 @@ impl<R: Real> Network<R> {
             return Ok(&work.y);
         }
         let at = BatchLayout::on(work.instructions, rows)?;
-        let kept = work.work.take().filter(|kept| kept.layout() == at && kept.fits(self));
-        let inner = work.work.insert(kept.unwrap_or_else(|| self.workspace(at)));
+        if !work.work.as_ref().is_some_and(|kept| kept.layout() == at && kept.fits(self)) {
+            work.work = Some(self.workspace(at));
+        }
+        let inner = work.work.as_mut().expect("it was made where there was none");
         // Every number is overwritten, so only the lengths matter.
         work.x.resize(shape.inputs * at.lanes(), Lane::ZERO);
         work.y.resize(shape.outputs * rows, R::ZERO);

@@ -1,7 +1,7 @@
 //! Row-major numbers to lanes and back. Everybody but the authors of modules works with rows; this is the way in and out.
 //!
-//! Up to four features are taken apart with a stride that the compiler knows, more of them in blocks of four rows by four features;
-//! both become shuffles of registers. What is moved one by one costs four times as much.
+//! Up to four features are taken apart with a stride that the compiler knows, more of them in blocks of four rows by four features
+//! ([`Real::turn`]); both become shuffles of registers. What is moved one by one costs four times as much.
 
 use super::{Kernel, LANES, Lane, run};
 use crate::Real;
@@ -34,7 +34,7 @@ impl<R: Real> Kernel for IntoLanes<'_, R> {
         let (blocks, rest) = rows.split_at(whole * LANES * features);
         match features {
             0 => {}
-            1 => into_few::<R, 1>(blocks, out, lanes),
+            1 => super::flat_mut(out)[..blocks.len()].copy_from_slice(blocks),
             2 => into_few::<R, 2>(blocks, out, lanes),
             3 => into_few::<R, 3>(blocks, out, lanes),
             4 => into_few::<R, 4>(blocks, out, lanes),
@@ -71,22 +71,11 @@ fn into_many<R: Real>(rows: &[R], features: usize, out: &mut [Lane<R>], lanes: u
     for (c, block) in rows.chunks_exact(LANES * features).enumerate() {
         let mut i = 0;
         while i + 4 <= features {
-            let mut to = [Lane::ZERO; 4];
             for q in 0..LANES / 4 {
-                let from: [&[R; 4]; 4] = [
-                    four(block, 4 * q * features + i),
-                    four(block, (4 * q + 1) * features + i),
-                    four(block, (4 * q + 2) * features + i),
-                    four(block, (4 * q + 3) * features + i),
-                ];
-                for a in 0..4 {
-                    for b in 0..4 {
-                        to[a].0[4 * q + b] = from[b][a];
-                    }
+                let rows = [0, 1, 2, 3].map(|k| four(block, (4 * q + k) * features + i));
+                for (a, column) in R::turn(rows).iter().enumerate() {
+                    four_mut(&mut out[(i + a) * lanes + c].0, 4 * q).copy_from_slice(column);
                 }
-            }
-            for a in 0..4 {
-                out[(i + a) * lanes + c] = to[a];
             }
             i += 4;
         }
@@ -115,7 +104,7 @@ impl<R: Real> Kernel for FromLanes<'_, R> {
         let (blocks, rest) = rows.split_at_mut(whole * LANES * features);
         match features {
             0 => return,
-            1 => from_few::<R, 1>(from, blocks, lanes),
+            1 => blocks.copy_from_slice(&super::flat(from)[..blocks.len()]),
             2 => from_few::<R, 2>(from, blocks, lanes),
             3 => from_few::<R, 3>(from, blocks, lanes),
             4 => from_few::<R, 4>(from, blocks, lanes),
@@ -150,11 +139,10 @@ fn from_many<R: Real>(from: &[Lane<R>], features: usize, rows: &mut [R], lanes: 
     for (c, block) in rows.chunks_exact_mut(LANES * features).enumerate() {
         let mut i = 0;
         while i + 4 <= features {
-            let own = [0, 1, 2, 3].map(|a| from[(i + a) * lanes + c]);
-            for k in 0..LANES {
-                let to: &mut [R; 4] = four_mut(block, k * features + i);
-                for a in 0..4 {
-                    to[a] = own[a].0[k];
+            for q in 0..LANES / 4 {
+                let columns = [0, 1, 2, 3].map(|a| four(&from[(i + a) * lanes + c].0, 4 * q));
+                for (k, row) in R::turn(columns).iter().enumerate() {
+                    four_mut(block, (4 * q + k) * features + i).copy_from_slice(row);
                 }
             }
             i += 4;

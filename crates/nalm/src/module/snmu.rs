@@ -272,7 +272,7 @@ impl<R: Real> Module<R> for Snmu {
     }
 
     fn options(&self) -> Options {
-        let options = Options::new().with(NOISE.name, self.noise.clone()).with(START.name, self.start);
+        let options = Options::new().with(NOISE.name, self.noise).with(START.name, self.start);
         if self.name == "snmu" { options.with(DENOISER.name, self.denoiser) } else { options }
     }
 
