@@ -20,7 +20,7 @@ pub(crate) fn run(registry: &Registry, arguments: &Arguments) -> Result<()> {
         StoreAction::Compact { store } => {
             let index = registry.store(store).existing()?;
             let hash = store::compact(&index, &mut BufWriter::new(std::io::stdout().lock()))?;
-            say!("{} rows, sha256 {hash}", index.len());
+            say!("{} rows, sha256 {hash}", index.entries().len());
             Ok(())
         }
         StoreAction::Pack { stores, into } => {
@@ -36,17 +36,18 @@ pub(crate) fn run(registry: &Registry, arguments: &Arguments) -> Result<()> {
 /// Reads every row, holds it against itself, and says what is wrong.
 fn check(store: &Store) -> Result<()> {
     let mut index = store.existing()?;
-    let more = store::audit(store, &index)?;
-    index.problems.extend(more);
+    index.audit()?;
     let failed = index.failed()?;
     let mut out = std::io::stdout().lock();
     writeln!(out, "segments   {}", index.segments())?;
-    writeln!(out, "rows       {}", index.len())?;
+    writeln!(out, "rows       {}", index.entries().len())?;
     writeln!(out, "torn lines {}", index.torn)?;
     writeln!(out, "duplicates {}", index.duplicates)?;
     writeln!(out, "failed     {}", failed.len())?;
     writeln!(out, "problems   {}", index.problems.len())?;
-    failed.iter().try_for_each(|run| writeln!(out, "failed: run {}: {}", run.id, run.reason))?;
+    for row in &failed {
+        writeln!(out, "failed: run {}: {}", row.id, row.reason.as_deref().unwrap_or_default())?;
+    }
     drop(out);
     sound(&index)
 }
