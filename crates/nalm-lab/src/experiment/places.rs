@@ -67,8 +67,8 @@ pub(super) fn both(ranges: &[Place], sweep: &[Place]) -> Vec<Place> {
 
 /// Every combination of the values of a sweep, those of the command line included.
 pub(super) fn sweep(checker: &Checker<'_>, written: &Sweep) -> Result<Vec<Place>> {
-    let mut sweep: BTreeMap<String, Vec<Value>> =
-        written.iter().map(|(key, all)| (key.clone(), all.0.clone())).collect();
+    let values = |all: &Value| all.as_array().cloned().unwrap_or_else(|| vec![all.clone()]);
+    let mut sweep: BTreeMap<_, _> = written.iter().map(|(key, all)| (key.clone(), values(all))).collect();
     sweep.extend(checker.overrides.sweep.iter().cloned());
     let several = sweep.len() > 1;
     let mut places = if sweep.is_empty() { Vec::new() } else { vec![Place::default()] };
@@ -87,7 +87,7 @@ pub(super) fn sweep(checker: &Checker<'_>, written: &Sweep) -> Result<Vec<Place>
 
 /// The ranges of a task that has such, or one place without a name.
 pub(super) fn ranges(checker: &Checker<'_>, task: &dyn Task, written: Option<&[Spanned<Range>]>) -> Result<Vec<Place>> {
-    if !task.settings().iter().any(|setting| setting.name == "range") {
+    if !task.declares("range") {
         ensure!(written.is_none(), "{}: {} has no ranges", checker.file, task.name());
         ensure!(checker.overrides.ranges.is_empty(), "--range: {} has no ranges; leave it out", task.name());
         return Ok(vec![Place::default()]);

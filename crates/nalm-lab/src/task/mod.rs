@@ -71,6 +71,11 @@ pub trait Task: Send + Sync {
     /// Everything that can be chosen of it, modules' options aside.
     fn settings(&self) -> Vec<Setting>;
 
+    /// Whether it has a setting of this name.
+    fn declares(&self, name: &str) -> bool {
+        self.settings().iter().any(|setting| setting.name == name)
+    }
+
     /// What its rows hold.
     fn measures(&self) -> Measures {
         Measures::Runs

@@ -273,13 +273,10 @@ impl Task for Numbers {
             16.0 * lanes as f64
         });
         let mut numbers = 6.0 * parameters + sets + layers.sum::<f64>();
-        if let Some(written) = spec.get("schedule") {
-            let written: schedule::Written = serde_json::from_value(written.clone())?;
-            let samples =
-                written.phase.iter().filter_map(|phase| phase.settings.get("samples")?.as_u64()).max().unwrap_or(0)
-                    as f64;
+        if let Some(written) = schedule::Written::of_run(spec)? {
+            let samples = written.phase.iter().filter_map(|phase| phase.settings.get("samples")?.as_u64()).max();
             // A Jacobian and a few square matrices, in double precision.
-            numbers += 2.0 * parameters * (samples + 4.0 * parameters);
+            numbers += 2.0 * parameters * (samples.unwrap_or(0) as f64 + 4.0 * parameters);
         }
         Ok(number * numbers)
     }
