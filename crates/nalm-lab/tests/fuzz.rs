@@ -53,7 +53,7 @@ fn rows_and_segments() -> (BTreeMap<String, Row>, Vec<Vec<u8>>) {
         let mut segment = Segment::create(&Store::at(folder.path()), &["run".into()]).unwrap();
         let path = segment.path().to_path_buf();
         for row in rows.map(made).chain(seals.then(|| failed.clone())) {
-            segment.append(&Finished { row, tensors: None }).unwrap();
+            segment.keep(Some(&Finished { row, tensors: None })).unwrap();
         }
         if seals {
             segment.seal().unwrap();

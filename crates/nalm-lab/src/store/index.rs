@@ -12,9 +12,9 @@ use std::sync::OnceLock;
 /// Rows that one thread works on at a time.
 const BATCH: usize = 2_000;
 
-/// A segment that was scanned.
+/// A segment, and where it lies.
 #[derive(Debug)]
-pub(super) struct Scan {
+pub(super) struct SegmentFile {
     pub(super) file: PathBuf,
     pub(super) store: Store,
     /// Its text, once a row of it was read; a compressed segment is unpacked for that.
@@ -24,7 +24,7 @@ pub(super) struct Scan {
 /// Everything that stores hold, by identity.
 #[derive(Debug, Default)]
 pub struct Index {
-    pub(super) segments: Vec<Scan>,
+    pub(super) segments: Vec<SegmentFile>,
     /// One for each run, in the order of identity.
     entries: Vec<Entry>,
     failed: Vec<Entry>,
@@ -38,7 +38,7 @@ pub struct Index {
     pub problems: Vec<Problem>,
 }
 
-impl Scan {
+impl SegmentFile {
     /// Its text as a file in which one can go to and fro.
     fn unpacked(&self) -> io::Result<File> {
         let (files, file) = (self.store.files(), &self.file);
@@ -62,7 +62,7 @@ impl Index {
         for store in stores {
             for file in store.segments()? {
                 scanned.read(store.files(), &file, segments.len() as u32)?;
-                segments.push(Scan { file, store: store.clone(), text: OnceLock::new() });
+                segments.push(SegmentFile { file, store: store.clone(), text: OnceLock::new() });
             }
         }
         let Scanned { entries, sessions, problems, torn } = scanned;
@@ -175,14 +175,8 @@ impl Index {
         mut take: impl FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let all = |entries: &[Entry]| -> Result<Vec<u8>> {
-            let mut bytes = Vec::new();
-            for entry in entries {
-                bytes.extend(make(entry)?);
-            }
-            Ok(bytes)
-        };
-        let all = &all;
+        let all =
+            &|entries: &[Entry]| entries.iter().map(&make).collect::<Result<Vec<_>>>().map(|parts| parts.concat());
         for batch in self.entries.chunks(threads * BATCH) {
             let (first, rest) = batch.split_at(batch.len().min(BATCH));
             std::thread::scope(|scope| {

@@ -129,7 +129,7 @@ mod tests {
     fn store_of(rows: &[Row]) -> (tempfile::TempDir, PathBuf, Vec<u8>) {
         let folder = tempfile::tempdir().unwrap();
         let mut segment = Segment::create(&Store::at(folder.path()), &[]).unwrap();
-        rows.iter().for_each(|row| segment.append(&Finished { row: row.clone(), tensors: None }).unwrap());
+        rows.iter().for_each(|row| segment.keep(Some(&Finished { row: row.clone(), tensors: None })).unwrap());
         let path = segment.path().to_path_buf();
         segment.seal().unwrap();
         let bytes = fs::read(&path).unwrap();

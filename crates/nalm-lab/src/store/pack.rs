@@ -1,6 +1,6 @@
 //! Rows to be kept for good: one compressed segment, or every run once.
 
-use super::index::Scan;
+use super::index::SegmentFile;
 use super::session::without_folders;
 use super::{Entry, Index, Session, Store, line};
 use crate::error::{Error, Result};
@@ -77,8 +77,8 @@ fn name(hash: &[u8]) -> String {
 }
 
 /// Whether a segment is named by its bytes, but has others.
-pub(super) fn contradicts_its_name(segment: &Scan) -> Result<bool> {
-    let Scan { file, store, .. } = segment;
+pub(super) fn contradicts_its_name(segment: &SegmentFile) -> Result<bool> {
+    let SegmentFile { file, store, .. } = segment;
     let own = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
     if !(own.starts_with("rows-") && own.ends_with(".jsonl.gz")) {
         return Ok(false);

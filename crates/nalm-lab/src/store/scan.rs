@@ -78,14 +78,13 @@ impl Scanned {
         let (mut rows, mut sealed) = (0, false);
         // Lines that cannot be read and may still be the torn end: how many, and the first of them.
         let (mut torn_lines, mut torn): (usize, Vec<(usize, String)>) = (0, Vec::new());
-        let unreadable = |line: Option<usize>, why: String| Problem::Unreadable { segment: file.into(), line, why };
         loop {
             buffer.clear();
             match text.by_ref().take(LONGEST).read_until(b'\n', &mut buffer) {
                 Ok(0) => break,
                 Ok(_) => {}
                 Err(error) if packed => {
-                    self.problem(unreadable(Some(number + 1), format!("its end cannot be unpacked: {error}")));
+                    self.unreadable(file, number + 1, format!("its end cannot be unpacked: {error}"));
                     break;
                 }
                 Err(error) => return Err(Error::file("cannot read the segment", file)(error)),
@@ -102,7 +101,7 @@ impl Scanned {
             let (json, sum, head) = match read {
                 Ok(read) => read,
                 Err(why) if sealed || packed => {
-                    self.problem(unreadable(Some(number), why));
+                    self.unreadable(file, number, why);
                     continue;
                 }
                 Err(why) => {
@@ -114,7 +113,7 @@ impl Scanned {
                 }
             };
             // A line that can be read after some that cannot: those were not the end.
-            torn.drain(..).for_each(|(line, why)| self.problem(unreadable(Some(line), why)));
+            torn.drain(..).for_each(|(line, why)| self.unreadable(file, line, why));
             torn_lines = 0;
             sealed = false;
             if let Some(schema) = head.schema {
@@ -126,7 +125,7 @@ impl Scanned {
                         self.sessions.push(session);
                         started = true;
                     }
-                    Err(error) => self.problem(unreadable(Some(number), error.to_string())),
+                    Err(error) => self.unreadable(file, number, error.to_string()),
                 }
                 rows = 0;
             } else if head.sealed.is_some() {
@@ -137,7 +136,7 @@ impl Scanned {
                 }
                 if let Some(told) = head.rows.filter(|told| *told != rows) {
                     let why = format!("the footer tells of {told} rows; {rows} are there");
-                    self.problem(unreadable(Some(number), why));
+                    self.unreadable(file, number, why);
                 }
             } else if let (Some(id), "completed" | "diverged" | "failed") = (head.number(), &*head.status) {
                 rows += 1;
@@ -145,23 +144,23 @@ impl Scanned {
                     self.sessions.push(Session::default());
                     started = true;
                 }
-                let (len, session, is_failed) =
-                    (json.len() as u32, self.sessions.len() as u32 - 1, head.status == "failed");
+                let (session, is_failed) = (self.sessions.len() as u32 - 1, head.status == "failed");
+                let len = json.len() as u32;
                 self.entries.push(Entry { id, offset: start, len, sum, segment, session, is_failed });
             } else {
                 let why =
                     format!("it has the identity '{}' and the status '{}', which no row has", head.id, head.status);
-                self.problem(unreadable(Some(number), why));
+                self.unreadable(file, number, why);
             }
         }
         self.torn += torn_lines;
         Ok(())
     }
 
-    fn problem(&mut self, problem: Problem) {
+    fn unreadable(&mut self, segment: &Path, line: usize, why: String) {
         // A file of nothing but noise must not fill the memory with complaints.
         if self.problems.len() < MOST_NAMED {
-            self.problems.push(problem);
+            self.problems.push(Problem::Unreadable { segment: segment.into(), line: Some(line), why });
         }
     }
 }
