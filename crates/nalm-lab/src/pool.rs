@@ -4,7 +4,6 @@ use crate::error::{Error, Result};
 use crate::files::{self, Files};
 use crate::run::{Row, Spec};
 use crate::task::{Advance, Catalogue, Finished, Run, Task, Watch};
-use std::cell::Cell;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -176,7 +175,6 @@ pub fn carry_out(
     let (next, abort, counted) = (AtomicUsize::new(0), AtomicBool::new(false), Counted::default());
     let workers = order.threads.min(jobs.len()).max(1);
     let long = jobs.iter().filter(|job| job.task.is_long()).count();
-    let done = Cell::new(0);
     std::thread::scope(|scope| {
         let (sender, rows) = mpsc::channel();
         for worker in 0..workers {
@@ -208,18 +206,15 @@ pub fn carry_out(
             }
         }
         drop(sender);
-        let report = || {
-            let (work, images) = (1e-3 * counted.work.load(Relaxed) as f64, counted.images.load(Relaxed));
-            client.progress(Progress { done: done.get(), work, images });
-        };
-        let result = (|| {
+        let mut done = 0;
+        let mut collect = || {
             loop {
                 match rows.recv_timeout(Duration::from_millis(100)) {
                     Ok(finished) => {
                         for one in finished? {
                             let (failed, spec) = (one.row.is_failed(), one.row.spec.clone());
                             keep(Some(one))?;
-                            done.set(done.get() + 1);
+                            done += 1;
                             // Only now: until the row is safe, the checkpoint is all there is. A run that failed is tried again from it.
                             if let Some(checkpoints) = order.checkpoints.filter(|_| !failed) {
                                 checkpoints.remove(&spec)?;
@@ -229,9 +224,11 @@ pub fn carry_out(
                     Err(mpsc::RecvTimeoutError::Timeout) => keep(None)?,
                     Err(mpsc::RecvTimeoutError::Disconnected) => return Ok(()),
                 }
-                report();
+                let (work, images) = (1e-3 * counted.work.load(Relaxed) as f64, counted.images.load(Relaxed));
+                client.progress(Progress { done, work, images });
             }
-        })();
+        };
+        let result = collect();
         if result.is_err() {
             abort.store(true, Relaxed);
         }
@@ -282,7 +279,7 @@ impl Work<'_> {
         loop {
             match run.advance(self)? {
                 Advance::Stopped => return save(&*run).map(|()| None),
-                Advance::Done => return run.finish().map(Some),
+                Advance::Done(finished) => return Ok(Some(finished)),
                 Advance::Further if state.as_ref().is_some_and(|(to, _)| saved.elapsed() >= to.every) => {
                     save(&*run)?;
                     saved = Instant::now();
