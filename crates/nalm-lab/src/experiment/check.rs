@@ -39,12 +39,10 @@ pub fn check(
 ) -> Result<Experiment> {
     let file = path.display().to_string();
     let written: Written = toml::from_str(text).map_err(|error| Error::Request(format!("{file}: {error}")))?;
+    strange(&file, &written)?;
     let only = (written.preset.len() == 1).then(|| written.preset.keys().next().cloned()).flatten();
     let preset = overrides.preset.clone().or_else(|| written.default_preset.clone()).or(only);
-    let Some(preset) = preset else {
-        strange(&file, &written)?;
-        bail!("{file} has no default_preset, and not exactly one [preset.NAME]");
-    };
+    let Some(preset) = preset else { bail!("{file} has no default_preset, and not exactly one [preset.NAME]") };
     let folder = path.parent().unwrap_or(Path::new(""));
     Checker { catalogue, names, file, folder, text, overrides, preset, written }.experiment(name, path)
 }
@@ -86,7 +84,6 @@ impl Checker<'_> {
 
     fn experiment(&self, name: &str, path: &Path) -> Result<Experiment> {
         let written = &self.written;
-        strange(&self.file, written)?;
         ensure!(!written.model.is_empty() || written.task.is_none(), "{} has a task and no [[model]]", self.file);
         self.known_preset(&self.preset)?;
         let names = written.section.iter().map(|section| section.name.as_str()).chain(written.title.as_deref());

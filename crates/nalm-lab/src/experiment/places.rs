@@ -1,6 +1,7 @@
 //! Along what the runs of a section differ besides models and seeds: ranges, and settings that take several values.
 
 use super::check::Checker;
+use super::overrides::plain;
 use super::written::{Range, Sweep};
 use crate::error::{Context, Error, Result, ensure};
 use crate::task::{Catalogue, Task, published_test_range, test_range_for};
@@ -126,11 +127,10 @@ fn pair(written: &Range) -> Result<(String, Option<String>)> {
 
 /// How a value along an axis is called.
 fn label_of(value: &Value) -> String {
-    match (value, value.as_f64()) {
-        (Value::String(text), _) => text.clone(),
-        (_, Some(x)) if x != 0.0 && x.abs() < 1e-3 => format!("{x:e}"),
-        (_, Some(x)) => x.to_string(),
-        (other, None) => other.to_string(),
+    match value.as_f64() {
+        Some(x) if x != 0.0 && x.abs() < 1e-3 => format!("{x:e}"),
+        Some(x) => x.to_string(),
+        None => plain(value),
     }
 }
 
