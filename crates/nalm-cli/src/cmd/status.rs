@@ -3,7 +3,7 @@
 use super::sound;
 use crate::arguments::Status;
 use crate::exit::Incomplete;
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use nalm_lab::Registry;
 use nalm_lab::experiment::{Experiment, Overrides, built_in};
 use nalm_lab::run::Row;
@@ -67,8 +67,7 @@ pub(crate) fn run(registry: &Registry, arguments: &Status) -> Result<()> {
     }
     sound(&index)?;
     let missing: usize = all.iter().map(|s| s.runs - s.done).sum();
-    if missing > 0 && !arguments.experiments.is_empty() {
-        return Err(Incomplete(format!("{missing} runs are missing; nalm run carries them out")).into());
-    }
+    let text = format!("{missing} runs are missing; nalm run carries them out");
+    ensure!(missing == 0 || arguments.experiments.is_empty(), Incomplete(text));
     Ok(())
 }

@@ -1,29 +1,29 @@
 //! `nalm store`: look after a store.
 
 use super::sound;
-use crate::arguments::{Store as Arguments, StoreAction};
+use crate::arguments::Store as Action;
 use anyhow::Result;
 use nalm_lab::Registry;
 use nalm_lab::store::{self, Store};
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
-pub(crate) fn run(registry: &Registry, arguments: &Arguments) -> Result<()> {
+pub(crate) fn run(registry: &Registry, action: &Action) -> Result<()> {
     let all = |paths: &[PathBuf]| -> Vec<Store> { paths.iter().map(|path| registry.store(path)).collect() };
-    match &arguments.action {
-        StoreAction::Check { store } => check(&registry.store(store)),
-        StoreAction::Merge { stores, into } => {
+    match action {
+        Action::Check { store } => check(&registry.store(store)),
+        Action::Merge { stores, into } => {
             let into = registry.store(into);
             store::merge(&all(stores), &into)?;
             check(&into)
         }
-        StoreAction::Compact { store } => {
+        Action::Compact { store } => {
             let index = registry.store(store).existing()?;
             let hash = store::compact(&index, &mut BufWriter::new(std::io::stdout().lock()))?;
             say!("{} rows, sha256 {hash}", index.entries().len());
             Ok(())
         }
-        StoreAction::Pack { stores, into } => {
+        Action::Pack { stores, into } => {
             match store::pack(&all(stores), &registry.store(into))? {
                 (Some(path), rows) => say!("{rows} rows in {}", path.display()),
                 (None, _) => say!("{} holds all of these rows already", into.display()),
