@@ -19,9 +19,21 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     /// NMU and sNMU side by side on U[-2,-1), in a second.
-    Demo(Demo),
+    #[command(after_help = "Example: nalm demo --seeds 10")]
+    Demo {
+        /// Seeds of each unit.
+        #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
+        seeds: u64,
+    },
     /// Modules, noises, denoisers, tasks, ranges, experiments, schedules, metrics or figures.
-    List(List),
+    #[command(after_help = "Example: nalm list modules --json")]
+    List {
+        /// What to list.
+        what: Listing,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
     /// One run: errors as it goes, weights at the end.
     Train(Box<Train>),
     /// Carry out an experiment; what is done already is not done again.
@@ -37,39 +49,46 @@ pub(crate) enum Verb {
     /// The rows of the store as CSV or JSON lines.
     Export(Export),
     /// Check, merge or compact a store.
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  nalm store check results\n  nalm store merge results-a results-b --into results\n  nalm store compact results > rows.jsonl\n  nalm store pack results --into record/mine"
+    )]
     Store(Store),
     /// A module, a stack or a task: shapes, parameters, formulas, settings.
-    Describe(Describe),
+    #[command(after_help = "Examples:\n  nalm describe npu\n  nalm describe nau-snmu --inputs 100")]
+    Describe {
+        /// A module, a stack such as 'nau 100->3, snmu' (nau-snmu for short), or a task.
+        model: String,
+        /// Number of inputs [default: the first layer's, or 2]
+        #[arg(long)]
+        inputs: Option<usize>,
+    },
     /// Success, solved-at and sparsity intervals for a table of runs.
     Stats(Stats),
     /// Hand-written gradients against central differences.
-    Gradcheck(Gradcheck),
+    #[command(after_help = "Example: nalm gradcheck npu")]
+    Gradcheck {
+        /// One module only.
+        module: Option<String>,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
     /// Nanoseconds per training step.
-    Bench(Bench),
+    #[command(after_help = "Example: nalm bench --json")]
+    Bench {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
     /// Completions for a shell, to the standard output.
-    Completions(Completions),
+    #[command(after_help = "Example: nalm completions bash > ~/.local/share/bash-completion/completions/nalm")]
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
     /// The manual page, to the standard output.
     Man,
-}
-
-/// Train an NMU and an sNMU with the same seeds on U[-2,-1) and say what came of it.
-#[derive(Args, Debug)]
-#[command(after_help = "Example: nalm demo --seeds 10")]
-pub(crate) struct Demo {
-    /// Seeds of each unit.
-    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) seeds: u64,
-}
-
-/// What there is, with formulas and citations.
-#[derive(Args, Debug)]
-#[command(after_help = "Example: nalm list modules --json")]
-pub(crate) struct List {
-    /// What to list.
-    pub(crate) what: Listing,
-    /// Print JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -410,18 +429,8 @@ pub(crate) struct Stats {
     pub(crate) paired: Option<String>,
 }
 
-/// Look after a store.
-#[derive(Args, Debug)]
-#[command(
-    after_help = "Examples:\n  nalm store check results\n  nalm store merge results-a results-b --into results\n  nalm store compact results > rows.jsonl\n  nalm store pack results --into record/mine"
-)]
-pub(crate) struct Store {
-    #[command(subcommand)]
-    pub(crate) action: StoreAction,
-}
-
 #[derive(Debug, Subcommand)]
-pub(crate) enum StoreAction {
+pub(crate) enum Store {
     /// Read every row and hold it against itself; exits with 4 if any conflicts, is forged or cannot be read.
     Check {
         /// The store.
@@ -451,43 +460,4 @@ pub(crate) enum StoreAction {
         /// The store.
         store: PathBuf,
     },
-}
-
-/// Show what a unit or a stack is made of, and what can be chosen of it or of a task.
-#[derive(Args, Debug)]
-#[command(after_help = "Examples:\n  nalm describe npu\n  nalm describe nau-snmu --inputs 100")]
-pub(crate) struct Describe {
-    /// A module, a stack such as 'nau 100->3, snmu' (nau-snmu for short), or a task.
-    pub(crate) model: String,
-    /// Number of inputs [default: the first layer's, or 2]
-    #[arg(long)]
-    pub(crate) inputs: Option<usize>,
-}
-
-/// Print completions.
-#[derive(Args, Debug)]
-#[command(after_help = "Example: nalm completions bash > ~/.local/share/bash-completion/completions/nalm")]
-pub(crate) struct Completions {
-    /// The shell.
-    pub(crate) shell: clap_complete::Shell,
-}
-
-/// Check gradients in double precision; exits with 1 if any relative error is above 1e-6.
-#[derive(Args, Debug)]
-#[command(after_help = "Example: nalm gradcheck npu")]
-pub(crate) struct Gradcheck {
-    /// One module only.
-    pub(crate) module: Option<String>,
-    /// Print JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-/// Time training steps: batch 128, sampling, penalty, Adam and clamp included, evaluation excluded.
-#[derive(Args, Debug)]
-#[command(after_help = "Example: nalm bench --json")]
-pub(crate) struct Bench {
-    /// Print JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
 }

@@ -44,8 +44,8 @@ pub fn run(registry: &Registry, arguments: impl IntoIterator<Item = OsString>) -
         say!("nalm: signals will not be heard: {error}");
     }
     let result = match verb {
-        Verb::Demo(arguments) => cmd::demo::run(&arguments),
-        Verb::List(arguments) => cmd::list::run(registry, &arguments),
+        Verb::Demo { seeds } => cmd::demo::run(seeds),
+        Verb::List { what, json } => cmd::list::run(registry, what, json),
         Verb::Train(arguments) => cmd::train::run(registry, &arguments),
         Verb::Run(arguments) => cmd::run::run(registry, &arguments),
         Verb::Status(arguments) => cmd::status::run(registry, &arguments),
@@ -53,12 +53,12 @@ pub fn run(registry: &Registry, arguments: impl IntoIterator<Item = OsString>) -
         Verb::Reproduce(arguments) => cmd::run::reproduce(registry, &arguments),
         Verb::Verify(arguments) => cmd::verify::run(registry, &arguments),
         Verb::Export(arguments) => cmd::export::run(registry, &arguments),
-        Verb::Store(arguments) => cmd::store::run(registry, &arguments),
-        Verb::Describe(arguments) => cmd::describe::run(registry, &arguments),
+        Verb::Store(action) => cmd::store::run(registry, &action),
+        Verb::Describe { model, inputs } => cmd::describe::run(registry, &model, inputs),
         Verb::Stats(arguments) => cmd::stats::run(registry, &arguments),
-        Verb::Gradcheck(arguments) => cmd::gradcheck::run(registry, &arguments),
-        Verb::Bench(arguments) => cmd::bench::run(&arguments),
-        Verb::Completions(arguments) => cmd::completions::run(&arguments),
+        Verb::Gradcheck { module, json } => cmd::gradcheck::run(registry, module.as_deref(), json),
+        Verb::Bench { json } => cmd::bench::run(json),
+        Verb::Completions { shell } => cmd::completions::run(shell),
         Verb::Man => cmd::completions::man(),
     };
     match result {

@@ -77,7 +77,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let mut segment = Segment::create(&Store::at(folder), &[])?;
     for seed in 0..rows {
-        segment.append(&Finished { row: row(seed).normalised(), tensors: None })?;
+        segment.keep(Some(&Finished { row: row(seed).normalised(), tensors: None }))?;
     }
     segment.seal()?;
     Ok(())

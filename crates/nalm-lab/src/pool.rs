@@ -4,7 +4,6 @@ use crate::error::{Error, Result};
 use crate::files::{self, Files};
 use crate::run::{Row, Spec};
 use crate::task::{Advance, Catalogue, Finished, Run, Task, Watch};
-use std::cell::Cell;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -34,6 +33,22 @@ pub struct Checkpoints<'a> {
     pub every: Duration,
 }
 
+impl Checkpoints<'_> {
+    /// The file with the state of a run under way.
+    fn file(&self, spec: &Spec) -> PathBuf {
+        self.folder.join(format!("{}.safetensors", spec.id()))
+    }
+
+    /// Removes the state of a run whose row is safe, if there is one.
+    pub fn remove(&self, spec: &Spec) -> Result<()> {
+        let file = self.file(spec);
+        if !file.exists() {
+            return Ok(());
+        }
+        self.files.remove(&file).map_err(Error::file("cannot remove", &file))
+    }
+}
+
 impl Default for Order<'_> {
     fn default() -> Self {
         Self { runs: &[], threads: 1, checkpoints: None }
@@ -45,9 +60,9 @@ pub trait Client: Sync {
     /// Whether to stop: no run is started any more, and those under way end where they are.
     fn stopped(&self) -> bool;
     /// How far all runs together are; called now and then.
-    fn progress(&self, progress: Progress);
+    fn progress(&self, _progress: Progress) {}
     /// Something worth knowing that is no error.
-    fn note(&self, text: &str);
+    fn note(&self, _text: &str) {}
 }
 
 /// How far all runs together are.
@@ -72,13 +87,6 @@ impl Client for Quiet {
     fn stopped(&self) -> bool {
         self.stop.load(Relaxed)
     }
-    fn progress(&self, _: Progress) {}
-    fn note(&self, _: &str) {}
-}
-
-/// Where a store keeps the state of a run under way.
-pub fn checkpoint_of(folder: &Path, spec: &Spec) -> PathBuf {
-    folder.join(format!("{}.safetensors", spec.id()))
 }
 
 /// Seconds that runs take on one core, about.
@@ -125,24 +133,27 @@ struct Counted {
     images: AtomicU64,
 }
 
-/// What one job tells.
-struct Watching<'a> {
+/// A job in the hands of a worker: what it takes, and what it tells.
+struct Work<'a> {
+    catalogue: &'a Catalogue,
+    order: &'a Order<'a>,
+    job: &'a Job<'a>,
+    threads: usize,
     client: &'a dyn Client,
     /// Set when a row could not be kept.
     abort: &'a AtomicBool,
     counted: &'a Counted,
-    cost: f64,
     /// What was counted of this job already.
     before: AtomicU64,
 }
 
-impl Watch for Watching<'_> {
+impl Watch for Work<'_> {
     fn stopped(&self) -> bool {
         self.abort.load(Relaxed) || self.client.stopped()
     }
 
     fn reached(&self, share: f64) {
-        let now = (1e3 * self.cost * share.clamp(0.0, 1.0)) as u64;
+        let now = (1e3 * self.job.cost * share.clamp(0.0, 1.0)) as u64;
         let before = self.before.fetch_max(now, Relaxed);
         self.counted.work.fetch_add(now.saturating_sub(before), Relaxed);
     }
@@ -164,7 +175,6 @@ pub fn carry_out(
     let (next, abort, counted) = (AtomicUsize::new(0), AtomicBool::new(false), Counted::default());
     let workers = order.threads.min(jobs.len()).max(1);
     let long = jobs.iter().filter(|job| job.task.is_long()).count();
-    let done = Cell::new(0);
     std::thread::scope(|scope| {
         let (sender, rows) = mpsc::channel();
         for worker in 0..workers {
@@ -174,11 +184,12 @@ pub fn carry_out(
             let own = order.threads / at_a_time + usize::from(worker < order.threads % at_a_time);
             let work = move || {
                 while let Some(job) = jobs.get(next.fetch_add(1, Relaxed)) {
-                    let watch = Watching { client, abort, counted, cost: job.cost, before: AtomicU64::new(0) };
-                    if watch.stopped() {
+                    let before = AtomicU64::new(0);
+                    let work = Work { catalogue, order, job, threads: own, client, abort, counted, before };
+                    if work.stopped() {
                         break;
                     }
-                    let Some(result) = carry_out_one(catalogue, job, own, order, &watch) else { break };
+                    let Some(result) = work.carry_out() else { break };
                     if sender.send(result).is_err() {
                         break;
                     }
@@ -195,31 +206,29 @@ pub fn carry_out(
             }
         }
         drop(sender);
-        let report = || {
-            let (work, images) = (1e-3 * counted.work.load(Relaxed) as f64, counted.images.load(Relaxed));
-            client.progress(Progress { done: done.get(), work, images });
-        };
-        let result = (|| {
+        let mut done = 0;
+        let mut collect = || {
             loop {
                 match rows.recv_timeout(Duration::from_millis(100)) {
                     Ok(finished) => {
                         for one in finished? {
-                            let failed = one.row.is_failed();
-                            let file = order.checkpoints.map(|to| (to, checkpoint_of(to.folder, &one.row.spec)));
+                            let (failed, spec) = (one.row.is_failed(), one.row.spec.clone());
                             keep(Some(one))?;
-                            done.set(done.get() + 1);
+                            done += 1;
                             // Only now: until the row is safe, the checkpoint is all there is. A run that failed is tried again from it.
-                            if let Some((to, file)) = file.filter(|(_, file)| !failed && file.exists()) {
-                                to.files.remove(&file).map_err(Error::file("cannot remove", &file))?;
+                            if let Some(checkpoints) = order.checkpoints.filter(|_| !failed) {
+                                checkpoints.remove(&spec)?;
                             }
                         }
                     }
                     Err(mpsc::RecvTimeoutError::Timeout) => keep(None)?,
                     Err(mpsc::RecvTimeoutError::Disconnected) => return Ok(()),
                 }
-                report();
+                let (work, images) = (1e-3 * counted.work.load(Relaxed) as f64, counted.images.load(Relaxed));
+                client.progress(Progress { done, work, images });
             }
-        })();
+        };
+        let result = collect();
         if result.is_err() {
             abort.store(true, Relaxed);
         }
@@ -227,65 +236,56 @@ pub fn carry_out(
     })
 }
 
-/// The rows of a job, or nothing if it was stopped.
-fn carry_out_one(
-    catalogue: &Catalogue,
-    job: &Job<'_>,
-    threads: usize,
-    order: &Order<'_>,
-    watch: &Watching<'_>,
-) -> Option<Result<Vec<Finished>>> {
-    let attempt = catch_unwind(AssertUnwindSafe(|| train(catalogue, job, threads, order, watch)));
-    let message = match attempt {
-        Ok(Ok(Some(finished))) => {
-            watch.reached(1.0);
-            let written = |one: Finished| Finished { row: one.row.normalised(), ..one };
-            return Some(Ok(finished.into_iter().map(written).collect()));
-        }
-        Ok(Ok(None)) => return None,
-        Ok(Err(error)) if error.io().is_some() => return Some(Err(error)),
-        Ok(Err(error)) => error.to_string(),
-        Err(panic) => {
-            let text = panic.downcast_ref::<&str>().map(ToString::to_string);
-            let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
-            format!("panicked: {}", text.unwrap_or_else(|| "without a message".into()))
-        }
-    };
-    let failed = |spec: &&Spec| Finished { row: Row::failed(spec, message.clone()), tensors: None };
-    Some(Ok(job.specs.iter().map(failed).collect()))
-}
-
-/// Takes a run up where its checkpoint left it, or starts it, and brings it to its end.
-fn train(
-    catalogue: &Catalogue,
-    job: &Job<'_>,
-    threads: usize,
-    order: &Order<'_>,
-    watch: &Watching<'_>,
-) -> Result<Option<Vec<Finished>>> {
-    let mut run: Box<dyn Run + '_> = job.task.start(catalogue, &job.specs, threads)?;
-    let state = order.checkpoints.filter(|_| job.task.is_long()).zip(job.specs.first());
-    let state = state.map(|(to, spec)| (to, checkpoint_of(to.folder, spec)));
-    if let Some((to, file)) = state.as_ref().filter(|(_, file)| file.exists()) {
-        let bytes = files::read(to.files, file)?;
-        if let Err(error) = run.restore(&bytes) {
-            watch.client.note(&format!("{}: {error}; the run starts anew", file.display()));
-        }
-    }
-    let save = |run: &dyn Run| match (&state, run.save()?) {
-        (Some((to, file)), Some(bytes)) => files::replace(to.files, file, &bytes),
-        _ => Ok(()),
-    };
-    let mut saved = Instant::now();
-    loop {
-        match run.advance(watch)? {
-            Advance::Stopped => return save(&*run).map(|()| None),
-            Advance::Done => return run.finish().map(Some),
-            Advance::Further if state.as_ref().is_some_and(|(to, _)| saved.elapsed() >= to.every) => {
-                save(&*run)?;
-                saved = Instant::now();
+impl Work<'_> {
+    /// The rows of the job, or nothing if it was stopped.
+    fn carry_out(&self) -> Option<Result<Vec<Finished>>> {
+        let attempt = catch_unwind(AssertUnwindSafe(|| self.train()));
+        let message = match attempt {
+            Ok(Ok(Some(finished))) => {
+                self.reached(1.0);
+                let written = |one: Finished| Finished { row: one.row.normalised(), ..one };
+                return Some(Ok(finished.into_iter().map(written).collect()));
             }
-            Advance::Further => {}
+            Ok(Ok(None)) => return None,
+            Ok(Err(error)) if error.io().is_some() => return Some(Err(error)),
+            Ok(Err(error)) => error.to_string(),
+            Err(panic) => {
+                let text = panic.downcast_ref::<&str>().map(ToString::to_string);
+                let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+                format!("panicked: {}", text.unwrap_or_else(|| "without a message".into()))
+            }
+        };
+        let failed = |spec: &&Spec| Finished { row: Row::failed(spec, message.clone()), tensors: None };
+        Some(Ok(self.job.specs.iter().map(failed).collect()))
+    }
+
+    /// Takes a run up where its checkpoint left it, or starts it, and brings it to its end.
+    fn train(&self) -> Result<Option<Vec<Finished>>> {
+        let job = self.job;
+        let mut run: Box<dyn Run + '_> = job.task.start(self.catalogue, &job.specs, self.threads)?;
+        let state = self.order.checkpoints.filter(|_| job.task.is_long()).zip(job.specs.first());
+        let state = state.map(|(to, spec)| (to, to.file(spec)));
+        if let Some((to, file)) = state.as_ref().filter(|(_, file)| file.exists()) {
+            let bytes = files::read(to.files, file)?;
+            if let Err(error) = run.restore(&bytes) {
+                self.client.note(&format!("{}: {error}; the run starts anew", file.display()));
+            }
+        }
+        let save = |run: &dyn Run| match (&state, run.save()?) {
+            (Some((to, file)), Some(bytes)) => files::replace(to.files, file, &bytes),
+            _ => Ok(()),
+        };
+        let mut saved = Instant::now();
+        loop {
+            match run.advance(self)? {
+                Advance::Stopped => return save(&*run).map(|()| None),
+                Advance::Done(finished) => return Ok(Some(finished)),
+                Advance::Further if state.as_ref().is_some_and(|(to, _)| saved.elapsed() >= to.every) => {
+                    save(&*run)?;
+                    saved = Instant::now();
+                }
+                Advance::Further => {}
+            }
         }
     }
 }

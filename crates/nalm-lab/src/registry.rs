@@ -76,7 +76,7 @@ impl Registry {
 
     /// Writes the page of an experiment, its figures and their data into a folder.
     pub fn report(&self, experiment: &Experiment, contents: &Contents, folder: &Path) -> Result<Found> {
-        report::write(&self.results(experiment, contents), &self.figures, contents, &*self.files, folder)
+        report::write(&self.results(experiment, contents), &self.figures, &*self.files, folder)
     }
 
     /// A store, there or not.

@@ -53,7 +53,7 @@ fn rows_and_segments() -> (BTreeMap<String, Row>, Vec<Vec<u8>>) {
         let mut segment = Segment::create(&Store::at(folder.path()), &["run".into()]).unwrap();
         let path = segment.path().to_path_buf();
         for row in rows.map(made).chain(seals.then(|| failed.clone())) {
-            segment.append(&Finished { row, tensors: None }).unwrap();
+            segment.keep(Some(&Finished { row, tensors: None })).unwrap();
         }
         if seals {
             segment.seal().unwrap();
@@ -91,9 +91,9 @@ fn read(folder: &Path, name: &str, bytes: &[u8]) -> Option<BTreeMap<String, Row>
     let rows = index.and_then(|index| {
         let sound = index.problems.is_empty();
         index.problems.iter().for_each(|problem| assert!(!problem.to_string().is_empty()));
-        assert_eq!((index.segments(), index.entries().len()), (1, index.len()));
+        assert_eq!(index.segments(), 1);
         let contents = index.everything()?;
-        assert_eq!(contents.rows.len(), index.len());
+        assert_eq!(contents.rows.len(), index.entries().len());
         assert!(contents.session_of.values().all(|session| *session < contents.sessions.len()));
         let mut rows = contents.rows;
         rows.extend(contents.failed);

@@ -70,7 +70,11 @@ fn recorded_identities_survive() {
     let registry = Registry::default();
     for name in ["2026-11-16-numerical", "2026-11-16-mnist"] {
         let index = Store::at(record(name)).index().unwrap();
-        assert!(index.len() > 20 && index.torn == 0 && index.problems.is_empty(), "{name}: {:?}", index.problems);
+        assert!(
+            index.entries().len() > 20 && index.torn == 0 && index.problems.is_empty(),
+            "{name}: {:?}",
+            index.problems
+        );
         let contents = index.everything().unwrap();
         for row in contents.rows.values() {
             assert_eq!(row.spec.id(), row.id, "{name}");

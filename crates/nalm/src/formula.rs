@@ -131,7 +131,9 @@ fn needed(steps: &[(String, Expression)], outputs: usize) -> Vec<&(String, Expre
         .filter(|(name, expression)| {
             let needed = wanted.contains(name.as_str());
             if needed {
-                expression.variables(&mut |name| drop(wanted.insert(name)));
+                expression.variables(&mut |name| {
+                    wanted.insert(name);
+                });
             }
             needed
         })

@@ -1,6 +1,5 @@
 //! `nalm bench`: nanoseconds per training step, and the instructions they were made with.
 
-use crate::arguments::Bench;
 use anyhow::Result;
 use nalm::architecture::{Layer, stack};
 use nalm::task::Task;
@@ -34,17 +33,17 @@ struct Timing {
     path: &'static str,
 }
 
-pub(crate) fn run(arguments: &Bench) -> Result<()> {
+pub(crate) fn run(json: bool) -> Result<()> {
     let mut rows = Vec::new();
     for (step, layers) in STEPS {
         let ns = measure(layers)?;
         let path = InstructionSet::best().name();
-        if !arguments.json {
+        if !json {
             writeln!(std::io::stdout().lock(), "{step:18} {ns:10.1} ns  {path}")?;
         }
         rows.push(Timing { step, ns, path });
     }
-    if arguments.json { super::print_json(&rows) } else { Ok(()) }
+    if json { super::print_json(&rows) } else { Ok(()) }
 }
 
 fn measure(layers: &[&str]) -> Result<f64> {

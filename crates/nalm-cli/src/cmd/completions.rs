@@ -1,14 +1,14 @@
 //! `nalm completions` and `nalm man`: generated from the definition of the command line.
 
-use crate::arguments::{Cli, Completions};
+use crate::arguments::Cli;
 use anyhow::Result;
 use clap::CommandFactory;
 use std::io::Write;
 
-pub(crate) fn run(arguments: &Completions) -> Result<()> {
+pub(crate) fn run(shell: clap_complete::Shell) -> Result<()> {
     // By way of memory, because the generator panics where it cannot write.
     let mut text = Vec::new();
-    clap_complete::generate(arguments.shell, &mut Cli::command(), "nalm", &mut text);
+    clap_complete::generate(shell, &mut Cli::command(), "nalm", &mut text);
     Ok(std::io::stdout().write_all(&text)?)
 }
 

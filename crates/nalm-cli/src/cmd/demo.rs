@@ -1,6 +1,5 @@
 //! `nalm demo`: why reversible noise helps, in a second.
 
-use crate::arguments::Demo;
 use anyhow::Result;
 use nalm::{Config, LoggedErrors, Network, Nmu, Observer, SingleModule, Snmu, train};
 use std::io::Write;
@@ -17,7 +16,7 @@ impl Observer<f32> for Weights {
     }
 }
 
-pub(crate) fn run(arguments: &Demo) -> Result<()> {
+pub(crate) fn run(seeds: u64) -> Result<()> {
     let mut out = std::io::stdout().lock();
     let task = SingleModule::mul(-2.0, -1.0, -6.0, -2.0)?;
     let nmu = Network::<f32>::single(Nmu::new(2, 1)?);
@@ -26,7 +25,7 @@ pub(crate) fn run(arguments: &Demo) -> Result<()> {
     writeln!(out, "Their two weights after 0, 1,000, 2,000 and 5,000 steps:\n")?;
     writeln!(out, "{:>4}  {:<36}  sNMU, noise U[1,5]", "seed", "NMU")?;
     let mut solved = [0; 2];
-    for seed in 0..arguments.seeds {
+    for seed in 0..seeds {
         let mut cells = Vec::new();
         for (k, network) in [&nmu, &snmu].into_iter().enumerate() {
             let mut weights = Weights::default();
@@ -40,7 +39,7 @@ pub(crate) fn run(arguments: &Demo) -> Result<()> {
         }
         writeln!(out, "{seed:>4}  {:<36}  {}", cells[0], cells[1])?;
     }
-    let (n, [nmu, snmu]) = (arguments.seeds, solved);
+    let (n, [nmu, snmu]) = (seeds, solved);
     writeln!(out, "\nThe NMU solved {nmu} of {n}, the sNMU {snmu} of {n}: with both weights at 0 an NMU's output")?;
     writeln!(out, "is 1 and nothing leads away from there; noise above 1 moves every weight")?;
     writeln!(out, "towards 1, but leaves 0 and 1 where they are.")?;

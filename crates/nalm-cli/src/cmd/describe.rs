@@ -1,6 +1,5 @@
 //! `nalm describe`: what a unit or a stack is made of, and what can be chosen of it or of a task.
 
-use crate::arguments::Describe;
 use anyhow::Result;
 use nalm::Setting;
 use nalm::architecture::Layer;
@@ -9,15 +8,15 @@ use nalm_lab::task::network;
 use nalm_lab::{Error, Registry};
 use std::io::Write;
 
-pub(crate) fn run(registry: &Registry, arguments: &Describe) -> Result<()> {
+pub(crate) fn run(registry: &Registry, model: &str, inputs: Option<usize>) -> Result<()> {
     let catalogue = &registry.catalogue;
     let mut out = std::io::stdout().lock();
-    if let Ok(task) = catalogue.task(&arguments.model) {
+    if let Ok(task) = catalogue.task(model) {
         writeln!(out, "{}: {}", task.name(), task.summary())?;
         return settings(&mut out, &task.settings());
     }
-    let layers = layers(catalogue, &arguments.model)?;
-    let inputs = arguments.inputs.or(layers.first().and_then(|layer| layer.0.inputs)).unwrap_or(2);
+    let layers = layers(catalogue, model)?;
+    let inputs = inputs.or(layers.first().and_then(|layer| layer.0.inputs)).unwrap_or(2);
     let stack = network::stack(catalogue, &layers, inputs)?;
     writeln!(out, "x [{inputs}]")?;
     for (network::Layer(layer), unit) in layers.iter().zip(stack.layers()) {

@@ -1,6 +1,5 @@
 //! `nalm gradcheck`: the worst relative error of every module's gradients.
 
-use crate::arguments::Gradcheck;
 use anyhow::{Result, ensure};
 use nalm::module::{Options, Shape, Spec};
 use nalm::{Network, gradcheck};
@@ -12,14 +11,14 @@ const SHAPES: [(usize, usize); 4] = [(2, 1), (1, 1), (3, 2), (5, 3)];
 const POINTS: u64 = 20;
 const TOLERANCE: f64 = 1e-6;
 
-pub(crate) fn run(registry: &Registry, arguments: &Gradcheck) -> Result<()> {
+pub(crate) fn run(registry: &Registry, module: Option<&str>, json: bool) -> Result<()> {
     let catalogue = &registry.catalogue;
-    let specs: Vec<&Spec<f64>> = match &arguments.module {
+    let specs: Vec<&Spec<f64>> = match module {
         Some(name) => vec![&catalogue.module(name)?.double],
         None => catalogue.modules().iter().map(|entry| &entry.double).collect(),
     };
     let rows = specs.iter().map(|spec| Ok((spec.name, check(spec)?))).collect::<Result<Vec<_>>>()?;
-    if arguments.json {
+    if json {
         let list = rows.iter().map(|(module, worst)| json!({"module": module, "worst_relative_error": worst}));
         super::print_json(&list.collect::<Vec<_>>())?;
     } else {

@@ -1,6 +1,6 @@
 //! `nalm list`: what there is.
 
-use crate::arguments::{List, Listing};
+use crate::arguments::Listing;
 use anyhow::Result;
 use nalm::Setting;
 use nalm::denoiser::DENOISERS;
@@ -14,9 +14,9 @@ use serde_json::{Value, json};
 use std::fmt::Debug;
 use std::io::Write;
 
-pub(crate) fn run(registry: &Registry, arguments: &List) -> Result<()> {
-    let entries = entries(registry, arguments.what)?;
-    if arguments.json {
+pub(crate) fn run(registry: &Registry, what: Listing, json: bool) -> Result<()> {
+    let entries = entries(registry, what)?;
+    if json {
         return super::print_json(&entries);
     }
     let mut out = std::io::stdout().lock();

@@ -15,7 +15,8 @@ pub(crate) mod store;
 pub(crate) mod train;
 pub(crate) mod verify;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
+use nalm_lab::Error;
 use nalm_lab::store::Index;
 use serde::Serialize;
 use std::io::Write;
@@ -26,13 +27,10 @@ const MOST_LISTED: usize = 20;
 /// Names what is wrong with a store, and fails if anything is.
 fn sound(index: &Index) -> Result<()> {
     index.problems.iter().take(MOST_LISTED).for_each(|problem| say!("{problem}"));
-    match index.problems.len() {
-        0 => Ok(()),
-        n => Err(nalm_lab::Error::Unsound(format!(
-            "{n} problems in the store; rows that cannot be trusted are not used"
-        ))
-        .into()),
-    }
+    let n = index.problems.len();
+    let text = format!("{n} problems in the store; rows that cannot be trusted are not used");
+    ensure!(n == 0, Error::Unsound(text));
+    Ok(())
 }
 
 /// Prints a value as JSON to the standard output.

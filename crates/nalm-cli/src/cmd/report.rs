@@ -2,10 +2,11 @@
 
 use super::sound;
 use crate::arguments::{Output, Report};
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use nalm_lab::experiment::Experiment;
+use nalm_lab::report::{self, Found};
 use nalm_lab::store::Index;
-use nalm_lab::{Error, Registry, figure, report};
+use nalm_lab::{Error, Registry, figure};
 use serde_json::json;
 use std::io::Write;
 use std::path::Path;
@@ -36,12 +37,9 @@ pub(crate) fn write(registry: &Registry, experiments: &[Experiment], store: &Pat
     let (index, out) = (registry.store(store).index()?, &output.out);
     // Before anything is written: a page without rows would take the place of one that has some.
     for experiment in experiments {
-        let Experiment { name, preset, .. } = experiment;
-        let found = has_rows(experiment, &index);
-        if !found {
-            let (place, hint) = (store.display(), "nalm run makes them");
-            return Err(Error::Request(format!("{place} has no row of {name} at preset {preset}; {hint}")).into());
-        }
+        let (Experiment { name, preset, .. }, place) = (experiment, store.display());
+        let none = || format!("{place} has no row of {name} at preset {preset}; nalm run makes them");
+        ensure!(has_rows(experiment, &index), Error::Request(none()));
     }
     let mut all = Vec::new();
     for experiment in experiments {
@@ -58,9 +56,7 @@ pub(crate) fn write(registry: &Registry, experiments: &[Experiment], store: &Pat
         let places = report::readme::fill(&*registry.files, readme, &reports, out)?;
         let (file, name) = (readme.display(), &experiments[0].name);
         let put = format!("put the lines <!-- nalm:{name} --> and <!-- /nalm:{name} --> where it belongs");
-        if places == 0 {
-            return Err(Error::Request(format!("{file} has no place for it; {put}")).into());
-        }
+        ensure!(places > 0, Error::Request(format!("{file} has no place for it; {put}")));
     }
     if output.json {
         let list = experiments.iter().zip(&all).map(|(e, f)| {
@@ -70,16 +66,9 @@ pub(crate) fn write(registry: &Registry, experiments: &[Experiment], store: &Pat
         super::print_json(&list.collect::<Vec<_>>())?;
     } else {
         let mut stdout = std::io::stdout().lock();
-        for (experiment, found) in experiments.iter().zip(&all) {
-            let name = &experiment.name;
+        for (Experiment { name, .. }, Found { agree, compared, .. }) in experiments.iter().zip(&all) {
             let page = out.join(format!("{name}.html"));
-            writeln!(
-                stdout,
-                "{name}: {} of {} published values agree; {}",
-                found.agree,
-                found.compared,
-                page.display()
-            )?;
+            writeln!(stdout, "{name}: {agree} of {compared} published values agree; {}", page.display())?;
         }
         if all.len() > 1 {
             let (agree, compared) = all.iter().fold((0, 0), |(a, c), f| (a + f.agree, c + f.compared));

@@ -3,59 +3,44 @@
 use super::sound;
 use crate::arguments::{Reproduce, Run};
 use crate::progress::{Progress, duration};
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail};
 use nalm_lab::experiment::Experiment;
 use nalm_lab::pool::{self, Checkpoints, Client, Order};
 use nalm_lab::run::{Row, Spec};
-use nalm_lab::store::{Index, Segment, Store};
+use nalm_lab::store::Segment;
 use nalm_lab::task::{Catalogue, Finished, Resources};
 use nalm_lab::{Error, Registry};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 pub(crate) fn run(registry: &Registry, arguments: &Run) -> Result<()> {
-    carry_out(registry, arguments)?.1.in_order()
+    carry_out(registry, arguments, |_| Ok(()))
 }
 
 pub(crate) fn reproduce(registry: &Registry, arguments: &Reproduce) -> Result<()> {
     arguments.output.check()?;
-    let (experiments, ended) = carry_out(registry, &arguments.run)?;
-    if !arguments.run.dry_run {
-        super::report::write(registry, &experiments, &arguments.run.store, &arguments.output)?;
-    }
-    ended.in_order()
+    carry_out(registry, &arguments.run, |experiments| match arguments.run.dry_run {
+        true => Ok(()),
+        false => super::report::write(registry, experiments, &arguments.run.store, &arguments.output),
+    })
 }
 
-/// What has to be said at the end, whatever else was done.
-struct Ended {
-    failed: Vec<Row>,
-    found: Index,
-}
-
-impl Ended {
-    fn in_order(&self) -> Result<()> {
-        let Some(first) = self.failed.first() else { return sound(&self.found) };
-        let reason = first.reason.as_deref().unwrap_or("no reason is known");
-        let what = format!("{} with seed {}: {reason}", first.spec.module(), first.spec.seed());
-        let n = self.failed.len();
-        ensure!(false, "{n} runs could not be carried out and are missing; the same command tries them again ({what})");
-        Ok(())
-    }
-}
-
-/// The experiments, and how it ended.
-fn carry_out(registry: &Registry, arguments: &Run) -> Result<(Vec<Experiment>, Ended)> {
+/// Carries out what is missing, does something with the experiments, and says what went wrong, whatever else was done.
+fn carry_out(registry: &Registry, arguments: &Run, then: impl FnOnce(&[Experiment]) -> Result<()>) -> Result<()> {
     let experiments = registry.load_all(&arguments.choice.experiments, &arguments.overrides()?)?;
     experiments.iter().flat_map(|experiment| &experiment.notes).for_each(|note| say!("{note}"));
     let store = registry.store(&arguments.store);
     let found = store.index()?;
+    let (folder, every) = (store.checkpoints(), Duration::from_secs(arguments.checkpoint));
+    let checkpoints = Checkpoints { folder: &folder, files: store.files(), every };
     let mut seen = BTreeSet::new();
     let mut missing: Vec<Spec> = Vec::new();
     for run in experiments.iter().flat_map(|experiment| &experiment.runs) {
         let id = run.id();
         match seen.insert(id.clone()) {
             true if !found.has(&id) => missing.push(run.clone()),
-            true if !arguments.dry_run => remove_checkpoint(&store, run)?,
+            // A process that was killed between writing its row and clearing up leaves a checkpoint that nobody needs.
+            true if !arguments.dry_run => checkpoints.remove(run)?,
             _ => {}
         }
     }
@@ -66,38 +51,27 @@ fn carry_out(registry: &Registry, arguments: &Run) -> Result<(Vec<Experiment>, E
     if found.torn > 0 {
         say!("{} torn lines in the store, as a killed process leaves them; their runs are done again", found.torn);
     }
-    let mut failed = Vec::new();
-    if arguments.dry_run || missing.is_empty() {
-        return Ok((experiments, Ended { failed, found }));
+    let mut failed: Vec<Row> = Vec::new();
+    if !arguments.dry_run && !missing.is_empty() {
+        prepare(&registry.catalogue, &missing, &Resources { mnist: arguments.mnist.clone() })?;
+        let typed = std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
+        let mut segment = Segment::create(&store, &typed.collect::<Vec<_>>())?;
+        let order = Order { runs: &missing, threads, checkpoints: Some(checkpoints) };
+        let result = train_all(&registry.catalogue, &order, |finished| {
+            failed.extend(finished.iter().map(|finished| &finished.row).filter(|row| row.is_failed()).cloned());
+            segment.keep(finished.as_ref())
+        });
+        // What went wrong first says more than what went wrong because of it.
+        let sealed = segment.seal();
+        result?;
+        sealed?;
     }
-    prepare(&registry.catalogue, &missing, &Resources { mnist: arguments.mnist.clone() })?;
-    let mut segment = Segment::create(&store, &typed())?;
-    let (folder, every) = (store.checkpoints(), Duration::from_secs(arguments.checkpoint));
-    let checkpoints = Checkpoints { folder: &folder, files: store.files(), every };
-    let order = Order { runs: &missing, threads, checkpoints: Some(checkpoints) };
-    let result = train_all(&registry.catalogue, &order, |finished| {
-        failed.extend(finished.iter().filter(|finished| finished.row.is_failed()).map(|finished| finished.row.clone()));
-        segment.keep(finished.as_ref())
-    });
-    // What went wrong first says more than what went wrong because of it.
-    let sealed = segment.seal();
-    result?;
-    sealed?;
-    Ok((experiments, Ended { failed, found }))
-}
-
-/// A process that was killed between writing its row and clearing up leaves a checkpoint that nobody needs.
-fn remove_checkpoint(store: &Store, run: &Spec) -> Result<()> {
-    let file = pool::checkpoint_of(&store.checkpoints(), run);
-    if file.exists() {
-        store.files().remove(&file).map_err(Error::file("cannot remove", &file))?;
-    }
-    Ok(())
-}
-
-/// What was typed, for the header of a segment.
-fn typed() -> Vec<String> {
-    std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect()
+    then(&experiments)?;
+    let Some(first) = failed.first() else { return sound(&found) };
+    let reason = first.reason.as_deref().unwrap_or("no reason is known");
+    let what = format!("{} with seed {}: {reason}", first.spec.module(), first.spec.seed());
+    let n = failed.len();
+    bail!("{n} runs could not be carried out and are missing; the same command tries them again ({what})")
 }
 
 /// Before anything is started: without images there is no use in training numbers first.

@@ -3,20 +3,23 @@
 use super::sound;
 use crate::arguments::Status;
 use crate::exit::Incomplete;
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use nalm_lab::Registry;
-use nalm_lab::experiment::{Overrides, built_in};
-use nalm_lab::store::Failed;
-use serde_json::json;
+use nalm_lab::experiment::{Experiment, Overrides, built_in};
+use nalm_lab::run::Row;
+use nalm_lab::store::Index;
+use serde::Serialize;
+use serde_json::{Value, json};
 use std::io::Write;
 
 /// How far an experiment is.
-struct Standing {
-    experiment: String,
-    preset: String,
+#[derive(Serialize)]
+struct Standing<'a> {
+    experiment: &'a str,
+    preset: &'a str,
     done: usize,
     runs: usize,
-    failed: Vec<Failed>,
+    failed: Vec<Value>,
 }
 
 pub(crate) fn run(registry: &Registry, arguments: &Status) -> Result<()> {
@@ -33,52 +36,38 @@ pub(crate) fn run(registry: &Registry, arguments: &Status) -> Result<()> {
         let overrides = Overrides { preset: arguments.preset.clone(), ..Overrides::default() };
         experiments = registry.load_all(&arguments.experiments, &overrides)?;
     }
-    let standing = |experiment: &nalm_lab::experiment::Experiment| {
+    let reason = |row: &Row| row.reason.clone().unwrap_or_default();
+    let standing = experiments.iter().map(|experiment| {
+        let Experiment { name, preset, .. } = experiment;
         let ids = experiment.ids();
-        let failed = failed.iter().filter(|run| ids.contains(&run.id)).cloned().collect();
+        let failed = failed.iter().filter(|row| ids.contains(&row.id));
+        let failed = failed.map(|row| json!({"id": row.id, "reason": reason(row)})).collect();
         let done = ids.iter().filter(|id| index.has(id)).count();
-        Standing {
-            experiment: experiment.name.clone(),
-            preset: experiment.preset.clone(),
-            done,
-            runs: ids.len(),
-            failed,
-        }
-    };
-    let all: Vec<Standing> = experiments.iter().map(standing).collect();
+        Standing { experiment: name, preset, done, runs: ids.len(), failed }
+    });
+    let all: Vec<Standing<'_>> = standing.collect();
+    let (rows, segments, failures) = (index.entries().len(), index.segments(), failed.len());
     if arguments.json {
-        let one = |s: &Standing| {
-            let failed: Vec<_> = s.failed.iter().map(|run| json!({"id": run.id, "reason": run.reason})).collect();
-            json!({"experiment": s.experiment, "preset": s.preset, "done": s.done, "runs": s.runs, "failed": failed})
-        };
         let problems: Vec<String> = index.problems.iter().map(ToString::to_string).collect();
-        super::print_json(&json!({"rows": index.len(), "segments": index.segments(), "torn": index.torn,
-            "duplicates": index.duplicates, "failed": failed.len(), "problems": problems,
-            "experiments": all.iter().map(one).collect::<Vec<_>>()}))?;
+        super::print_json(
+            &json!({"rows": rows, "segments": segments, "torn": index.torn, "duplicates": index.duplicates,
+            "failed": failures, "problems": problems, "experiments": all}),
+        )?;
     } else {
         let mut out = std::io::stdout().lock();
-        writeln!(
-            out,
-            "{}: {} runs in {} segments, {} failed, {} torn lines, {} duplicates, {} problems",
-            arguments.store.display(),
-            index.len(),
-            index.segments(),
-            failed.len(),
-            index.torn,
-            index.duplicates,
-            index.problems.len()
-        )?;
+        let (store, Index { torn, duplicates, problems, .. }) = (arguments.store.display(), &index);
+        write!(out, "{store}: {rows} runs in {segments} segments, {failures} failed, {torn} torn lines, ")?;
+        writeln!(out, "{duplicates} duplicates, {} problems", problems.len())?;
         let width = all.iter().map(|s| s.experiment.len()).max().unwrap_or(0).min(60);
         for s in all.iter().filter(|s| s.runs > 0) {
             let Standing { experiment, preset, done, runs, .. } = s;
             writeln!(out, "{experiment:width$} {preset:6} {done:>6} of {runs:>6} done")?;
         }
-        failed.iter().try_for_each(|run| writeln!(out, "failed: run {}: {}", run.id, run.reason))?;
+        failed.iter().try_for_each(|row| writeln!(out, "failed: run {}: {}", row.id, reason(row)))?;
     }
     sound(&index)?;
     let missing: usize = all.iter().map(|s| s.runs - s.done).sum();
-    if missing > 0 && !arguments.experiments.is_empty() {
-        return Err(Incomplete(format!("{missing} runs are missing; nalm run carries them out")).into());
-    }
+    let text = format!("{missing} runs are missing; nalm run carries them out");
+    ensure!(missing == 0 || arguments.experiments.is_empty(), Incomplete(text));
     Ok(())
 }

@@ -1,29 +1,29 @@
 //! `nalm store`: look after a store.
 
 use super::sound;
-use crate::arguments::{Store as Arguments, StoreAction};
+use crate::arguments::Store as Action;
 use anyhow::Result;
 use nalm_lab::Registry;
 use nalm_lab::store::{self, Store};
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
-pub(crate) fn run(registry: &Registry, arguments: &Arguments) -> Result<()> {
+pub(crate) fn run(registry: &Registry, action: &Action) -> Result<()> {
     let all = |paths: &[PathBuf]| -> Vec<Store> { paths.iter().map(|path| registry.store(path)).collect() };
-    match &arguments.action {
-        StoreAction::Check { store } => check(&registry.store(store)),
-        StoreAction::Merge { stores, into } => {
+    match action {
+        Action::Check { store } => check(&registry.store(store)),
+        Action::Merge { stores, into } => {
             let into = registry.store(into);
             store::merge(&all(stores), &into)?;
             check(&into)
         }
-        StoreAction::Compact { store } => {
+        Action::Compact { store } => {
             let index = registry.store(store).existing()?;
             let hash = store::compact(&index, &mut BufWriter::new(std::io::stdout().lock()))?;
-            say!("{} rows, sha256 {hash}", index.len());
+            say!("{} rows, sha256 {hash}", index.entries().len());
             Ok(())
         }
-        StoreAction::Pack { stores, into } => {
+        Action::Pack { stores, into } => {
             match store::pack(&all(stores), &registry.store(into))? {
                 (Some(path), rows) => say!("{rows} rows in {}", path.display()),
                 (None, _) => say!("{} holds all of these rows already", into.display()),
@@ -36,17 +36,18 @@ pub(crate) fn run(registry: &Registry, arguments: &Arguments) -> Result<()> {
 /// Reads every row, holds it against itself, and says what is wrong.
 fn check(store: &Store) -> Result<()> {
     let mut index = store.existing()?;
-    let more = store::audit(store, &index)?;
-    index.problems.extend(more);
+    index.audit()?;
     let failed = index.failed()?;
     let mut out = std::io::stdout().lock();
     writeln!(out, "segments   {}", index.segments())?;
-    writeln!(out, "rows       {}", index.len())?;
+    writeln!(out, "rows       {}", index.entries().len())?;
     writeln!(out, "torn lines {}", index.torn)?;
     writeln!(out, "duplicates {}", index.duplicates)?;
     writeln!(out, "failed     {}", failed.len())?;
     writeln!(out, "problems   {}", index.problems.len())?;
-    failed.iter().try_for_each(|run| writeln!(out, "failed: run {}: {}", run.id, run.reason))?;
+    for row in &failed {
+        writeln!(out, "failed: run {}: {}", row.id, row.reason.as_deref().unwrap_or_default())?;
+    }
     drop(out);
     sound(&index)
 }

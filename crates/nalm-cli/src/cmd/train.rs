@@ -27,11 +27,8 @@ pub(crate) fn run(registry: &Registry, arguments: &Train) -> Result<()> {
     // Before training: whoever waited for five million steps should not lose them to a mistyped folder.
     if let Some(folder) = arguments.curve.as_ref().and_then(|path| path.parent()) {
         let there = folder.as_os_str().is_empty() || folder.is_dir();
-        if !there {
-            return Err(
-                Error::Request(format!("{} is no folder, so no curve can be written there", folder.display())).into()
-            );
-        }
+        let wrong = || Error::Request(format!("{} is no folder, so no curve can be written there", folder.display()));
+        anyhow::ensure!(there, wrong());
     }
     let mut live = Live { every: (built.config.steps / 20).next_multiple_of(1_000).max(1_000), shown: !arguments.json };
     let outcome = built.train(spec.seed(), &mut live)?;

@@ -3,12 +3,13 @@
 use super::run::{prepare, threads, train_all};
 use super::sound;
 use crate::arguments::Verify;
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use nalm_lab::experiment::{Experiment, Overrides, Relation};
 use nalm_lab::pool::Order;
 use nalm_lab::run::{Row, Spec};
-use nalm_lab::store::{self, Contents, Index};
-use nalm_lab::task::{Finished, Measures, Resources};
+use nalm_lab::store::{Contents, Index};
+use nalm_lab::summary::Comparison;
+use nalm_lab::task::{Finished, Measures, Resources, image_instructions};
 use nalm_lab::{Error, Registry};
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -62,16 +63,12 @@ fn published(registry: &Registry, arguments: &Verify) -> Result<()> {
             agree += usize::from(c.agrees);
             let model = c.expectation.model.map_or("", |model| experiment.models[model].as_str());
             let verdict = if c.agrees { "agrees" } else { "DIFF" };
-            let (name, place) = (&experiment.name, &c.expectation.place);
+            let (name, place, Comparison { published, ours, .. }) = (&experiment.name, &c.expectation.place, &c);
             if arguments.json {
                 list.push(json!({"experiment": name, "model": model, "range": place,
-                    "published": c.published, "ours": c.ours, "agrees": c.agrees}));
+                    "published": published, "ours": ours, "agrees": c.agrees}));
             } else {
-                writeln!(
-                    out,
-                    "{verdict:6} {name:20} {model:22} {place:13} published {}, ours {}",
-                    c.published, c.ours
-                )?;
+                writeln!(out, "{verdict:6} {name:20} {model:22} {place:13} published {published}, ours {ours}")?;
             }
         }
     }
@@ -87,8 +84,7 @@ fn published(registry: &Registry, arguments: &Verify) -> Result<()> {
 
 /// Runs a sample of a record again and compares everything.
 fn record(registry: &Registry, arguments: &Verify, path: &Path) -> Result<()> {
-    let store = registry.store(path);
-    let mut index = store.existing()?;
+    let mut index = registry.store(path).existing()?;
     let catalogue = &registry.catalogue;
     for file in &arguments.data {
         catalogue.task("table")?.load(file)?;
@@ -104,11 +100,11 @@ fn record(registry: &Registry, arguments: &Verify, path: &Path) -> Result<()> {
         let steps = arguments.most_steps.map_or(String::new(), |most| format!(" and --most-steps {most}"));
         let hint = if candidates.has_images { "; --images N runs N of its rows with images again" } else { "" };
         let versions = format!("numerics version {}", nalm::NUMERICS);
-        let text = format!("{} holds no row to run again with {asked}{steps} ({versions}){hint}", path.display());
-        return Err(Error::Request(text).into());
+        let path = path.display();
+        bail!(Error::Request(format!("{path} holds no row to run again with {asked}{steps} ({versions}){hint}")));
     }
     let count = rows.len();
-    say!("sample {seed}: {count} of {} rows", index.len());
+    say!("sample {seed}: {count} of {} rows", index.entries().len());
     if candidates.other > 0 {
         say!("{} rows are of another numerics version or instruction set and are not compared", candidates.other);
     }
@@ -137,8 +133,7 @@ fn record(registry: &Registry, arguments: &Verify, path: &Path) -> Result<()> {
             None => different.push(format!("{who}: spec")),
         }
     }
-    let forged = store::audit(&store, &index)?;
-    index.problems.extend(forged);
+    index.audit()?;
     let identical = count - different.len() - not_run.len();
     if arguments.json {
         super::print_json(&json!({"sample": seed, "rows": count, "identical": identical, "different": different,
@@ -149,10 +144,8 @@ fn record(registry: &Registry, arguments: &Verify, path: &Path) -> Result<()> {
         not_run.iter().try_for_each(|line| writeln!(out, "could not be run again: {line}"))?;
         writeln!(out, "{identical} of {count} rows are identical")?;
     }
-    if !different.is_empty() {
-        let text = format!("{} rows of the record differ from what they are when run again", different.len());
-        return Err(Error::Unsound(text).into());
-    }
+    let differ = format!("{} rows of the record differ from what they are when run again", different.len());
+    ensure!(different.is_empty(), Error::Unsound(differ));
     sound(&index)?;
     ensure!(not_run.is_empty(), "{} rows of the record could not be run again", not_run.len());
     Ok(())
@@ -181,7 +174,8 @@ fn candidates(registry: &Registry, arguments: &Verify, index: &Index) -> Result<
         let task = registry.catalogue.task(row.spec.task()).ok();
         let is_long = task.is_some_and(|task| task.is_long());
         // Bits of the first image runs depend on the instruction set.
-        let same_machine = row.artefacts.get("instructions").is_none_or(|set| Some(set) == instructions().as_ref());
+        let set = row.artefacts.get("instructions");
+        let same_machine = set.is_none_or(|set| image_instructions().is_some_and(|own| set == own));
         let same_numerics = task.is_some_and(|task| task.numerics() == row.spec.numerics());
         let steps = row.spec.whole("steps");
         found.has_images |= is_long;
@@ -195,11 +189,6 @@ fn candidates(registry: &Registry, arguments: &Verify, index: &Index) -> Result<
         }
     }
     Ok(found)
-}
-
-/// The name of the instruction set, as image rows have it.
-fn instructions() -> Option<serde_json::Value> {
-    nalm_lab::task::image_instructions().map(Into::into)
 }
 
 /// Some of the rows. The order of a hash is as good as a shuffle, and the same everywhere.

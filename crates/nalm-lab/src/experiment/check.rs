@@ -1,7 +1,7 @@
 //! From an experiment as written to one that can be carried out, or to the line that is wrong.
 
 use super::places::{self, Place};
-use super::written::{Model, Preset, Section as WrittenSection, Seeds, Settings, Written};
+use super::written::{Model, Preset, Section as WrittenSection, Seeds, Settings, Sweep, Written};
 use super::{Experiment, Group, Names, Overrides, Section, built_in, expectation, set};
 use crate::error::{Context, Error, Result, bail, ensure};
 use crate::run::schedule;
@@ -39,12 +39,10 @@ pub fn check(
 ) -> Result<Experiment> {
     let file = path.display().to_string();
     let written: Written = toml::from_str(text).map_err(|error| Error::Request(format!("{file}: {error}")))?;
+    strange(&file, &written)?;
     let only = (written.preset.len() == 1).then(|| written.preset.keys().next().cloned()).flatten();
     let preset = overrides.preset.clone().or_else(|| written.default_preset.clone()).or(only);
-    let Some(preset) = preset else {
-        strange(&file, &written)?;
-        bail!("{file} has no default_preset, and not exactly one [preset.NAME]");
-    };
+    let Some(preset) = preset else { bail!("{file} has no default_preset, and not exactly one [preset.NAME]") };
     let folder = path.parent().unwrap_or(Path::new(""));
     Checker { catalogue, names, file, folder, text, overrides, preset, written }.experiment(name, path)
 }
@@ -86,7 +84,6 @@ impl Checker<'_> {
 
     fn experiment(&self, name: &str, path: &Path) -> Result<Experiment> {
         let written = &self.written;
-        strange(&self.file, written)?;
         ensure!(!written.model.is_empty() || written.task.is_none(), "{} has a task and no [[model]]", self.file);
         self.known_preset(&self.preset)?;
         let names = written.section.iter().map(|section| section.name.as_str()).chain(written.title.as_deref());
@@ -167,6 +164,18 @@ impl Checker<'_> {
         presets.filter_map(|all| all.get(&self.preset)).find_map(of)
     }
 
+    /// What goes over several values in a section.
+    fn sweep<'c>(&'c self, section: &'c WrittenSection) -> &'c Sweep {
+        let own = self.preset(section, |preset| preset.sweep.as_ref()).or(section.sweep.as_ref());
+        own.unwrap_or(&self.written.sweep)
+    }
+
+    /// The settings of a section, from the most general to the most particular.
+    fn settings<'c>(&'c self, section: &'c WrittenSection) -> impl Iterator<Item = &'c Settings> {
+        let [base, own] = [&self.written.preset, &section.preset].map(|all| all.get(&self.preset).map(|p| &p.settings));
+        [Some(&self.written.settings), base, Some(&section.settings), own].into_iter().flatten()
+    }
+
     /// A section; one for each range where something else is varied.
     fn section(&self, section: &WrittenSection, into: &mut Experiment) -> Result<()> {
         let written = &self.written;
@@ -180,11 +189,9 @@ impl Checker<'_> {
         if let Some(scale) = self.preset(section, |preset| preset.scale.as_ref()) {
             into.scale = scale.clone() + &self.overrides.in_words();
         }
-        let sweep = self.preset(section, |preset| preset.sweep.as_ref()).or(section.sweep.as_ref());
-        let sweep = places::sweep(self, sweep.unwrap_or(&written.sweep))?;
+        let sweep = places::sweep(self, self.sweep(section))?;
         let ranges = self.preset(section, |preset| preset.ranges.as_deref()).or(section.ranges.as_deref());
-        let has_ranges = task.settings().iter().any(|setting| setting.name == "range");
-        let ranges = ranges.or(written.ranges.as_deref().filter(|_| has_ranges));
+        let ranges = ranges.or(written.ranges.as_deref().filter(|_| task.declares("range")));
         let ranges = places::ranges(self, &**task, ranges)?;
         let apart = !sweep.is_empty() && ranges.len() > 1;
         for part in ranges.chunks(if apart { 1 } else { ranges.len() }) {
@@ -302,35 +309,22 @@ impl Checker<'_> {
             (_, layers) => layers.as_ref().map_or(self.file.clone(), |layers| self.at(layers)),
         };
         let in_file = |key: &str| {
-            let [all, own] = [&self.written.preset, &section.preset].map(|all| all.get(&self.preset));
-            let presets = [all, own].into_iter().flatten();
-            let mut settings = vec![&self.written.settings, &section.settings];
-            settings.extend(presets.map(|preset| &preset.settings));
-            settings.iter().any(|settings| settings.contains_key(key)) && !model.options.contains_key(key)
+            self.settings(section).any(|settings| settings.contains_key(key)) && !model.options.contains_key(key)
         };
         let place = match error.setting() {
             Some("range" | "test_range") if !overrides.ranges.is_empty() => "--range".into(),
             Some(key) if overrides.set.iter().any(|(known, _)| known == key) => format!("--set {key}"),
             Some(key) if overrides.sweep.iter().any(|(known, _)| known == key) => format!("--sweep {key}"),
-            Some(key) if in_file(key) || self.is_swept(key, section) => self.line_of_key(key),
+            Some(key) if in_file(key) || self.sweep(section).contains_key(key) => self.line_of_key(key),
             _ => of_model(),
         };
         let of = if section.name.is_empty() { String::new() } else { format!(", section {}", section.name) };
         Error::At { place: place + &of, cause: Box::new(error) }
     }
 
-    /// Whether a sweep of the file goes over a setting.
-    fn is_swept(&self, key: &str, section: &WrittenSection) -> bool {
-        let own = self.preset(section, |preset| preset.sweep.as_ref()).or(section.sweep.as_ref());
-        own.unwrap_or(&self.written.sweep).contains_key(key)
-    }
-
     /// What a model has chosen, from the most general to the most particular. What only other models have is theirs.
     fn choices(&self, section: &WrittenSection, task: &dyn Task, model: &Model) -> Result<Choices> {
-        let written = &self.written;
-        let [base, own] = [&written.preset, &section.preset].map(|all| all.get(&self.preset).map(|p| &p.settings));
-        let general = [Some(&written.settings), base, Some(&section.settings), own].into_iter().flatten();
-        let mut general: Settings = general.flat_map(Settings::clone).collect();
+        let mut general: Settings = self.settings(section).flat_map(Settings::clone).collect();
         general.extend(model.steps.get(&self.preset).map(|steps| ("steps".to_string(), (*steps).into())));
         let mut choices = set::of_model(model);
         choices.schedule = self.schedule(model)?;

@@ -22,6 +22,11 @@ pub(super) fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), String::from)
 }
 
+/// Values with something between them.
+fn several(values: &[Value], between: &str) -> String {
+    values.iter().map(plain).collect::<Vec<_>>().join(between)
+}
+
 impl Overrides {
     /// A preset and nothing else.
     pub fn preset(name: &str) -> Self {
@@ -43,10 +48,8 @@ impl Overrides {
             let test = test.as_ref().map_or(String::new(), |test| format!(" --test-range {}", quoted(test.clone())));
             format!(" --range {}{test}", quoted(train.clone()))
         });
-        let sweep = self.sweep.iter().map(|(key, values)| {
-            let values: Vec<String> = values.iter().map(plain).collect();
-            format!(" --sweep {}", quoted(format!("{key}={}", values.join(";"))))
-        });
+        let sweep = self.sweep.iter().map(|(key, values)| (key, several(values, ";")));
+        let sweep = sweep.map(|(key, values)| format!(" --sweep {}", quoted(format!("{key}={values}"))));
         seeds.into_iter().chain(set).chain(ranges).chain(sweep).collect()
     }
 
@@ -55,10 +58,7 @@ impl Overrides {
         let set = self.set.iter().map(|(key, value)| format!("{key} = {value}"));
         let seeds = self.seeds.map(|n| format!("the first {n} of the seeds"));
         let ranges = self.ranges.iter().map(|(train, _)| format!("the range {train}"));
-        let sweep = self
-            .sweep
-            .iter()
-            .map(|(key, values)| format!("{key} = {}", values.iter().map(plain).collect::<Vec<_>>().join(", ")));
+        let sweep = self.sweep.iter().map(|(key, values)| format!("{key} = {}", several(values, ", ")));
         let all: Vec<String> = set.chain(seeds).chain(ranges).chain(sweep).collect();
         if all.is_empty() { String::new() } else { format!("; but with {}", all.join(", ")) }
     }

@@ -1,6 +1,7 @@
 //! Along what the runs of a section differ besides models and seeds: ranges, and settings that take several values.
 
 use super::check::Checker;
+use super::overrides::plain;
 use super::written::{Range, Sweep};
 use crate::error::{Context, Error, Result, ensure};
 use crate::task::{Catalogue, Task, published_test_range, test_range_for};
@@ -67,8 +68,8 @@ pub(super) fn both(ranges: &[Place], sweep: &[Place]) -> Vec<Place> {
 
 /// Every combination of the values of a sweep, those of the command line included.
 pub(super) fn sweep(checker: &Checker<'_>, written: &Sweep) -> Result<Vec<Place>> {
-    let mut sweep: BTreeMap<String, Vec<Value>> =
-        written.iter().map(|(key, all)| (key.clone(), all.0.clone())).collect();
+    let values = |all: &Value| all.as_array().cloned().unwrap_or_else(|| vec![all.clone()]);
+    let mut sweep: BTreeMap<_, _> = written.iter().map(|(key, all)| (key.clone(), values(all))).collect();
     sweep.extend(checker.overrides.sweep.iter().cloned());
     let several = sweep.len() > 1;
     let mut places = if sweep.is_empty() { Vec::new() } else { vec![Place::default()] };
@@ -87,7 +88,7 @@ pub(super) fn sweep(checker: &Checker<'_>, written: &Sweep) -> Result<Vec<Place>
 
 /// The ranges of a task that has such, or one place without a name.
 pub(super) fn ranges(checker: &Checker<'_>, task: &dyn Task, written: Option<&[Spanned<Range>]>) -> Result<Vec<Place>> {
-    if !task.settings().iter().any(|setting| setting.name == "range") {
+    if !task.declares("range") {
         ensure!(written.is_none(), "{}: {} has no ranges", checker.file, task.name());
         ensure!(checker.overrides.ranges.is_empty(), "--range: {} has no ranges; leave it out", task.name());
         return Ok(vec![Place::default()]);
@@ -126,11 +127,10 @@ fn pair(written: &Range) -> Result<(String, Option<String>)> {
 
 /// How a value along an axis is called.
 fn label_of(value: &Value) -> String {
-    match (value, value.as_f64()) {
-        (Value::String(text), _) => text.clone(),
-        (_, Some(x)) if x != 0.0 && x.abs() < 1e-3 => format!("{x:e}"),
-        (_, Some(x)) => x.to_string(),
-        (other, None) => other.to_string(),
+    match value.as_f64() {
+        Some(x) if x != 0.0 && x.abs() < 1e-3 => format!("{x:e}"),
+        Some(x) => x.to_string(),
+        None => plain(value),
     }
 }
 

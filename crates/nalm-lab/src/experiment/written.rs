@@ -10,22 +10,8 @@ use toml::Spanned;
 /// Settings by name.
 pub(super) type Settings = BTreeMap<String, serde_json::Value>;
 
-/// Settings that take several values.
-pub(super) type Sweep = BTreeMap<String, Values>;
-
-/// Values of a sweep; one alone needs no brackets.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(from = "serde_json::Value")]
-pub(super) struct Values(pub(super) Vec<serde_json::Value>);
-
-impl From<serde_json::Value> for Values {
-    fn from(value: serde_json::Value) -> Self {
-        match value {
-            serde_json::Value::Array(all) => Self(all),
-            one => Self(vec![one]),
-        }
-    }
-}
+/// Settings that take several values, each a list; one value alone needs no brackets.
+pub(super) type Sweep = Settings;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]

@@ -59,5 +59,6 @@ fn section_figure(results: &Results<'_>, section: &Section, cells: &[&Cell], bar
     let axis = section.axis.as_deref().unwrap_or("Training range");
     slots.svg.text(454.0, below + 35.0, Anchor::Middle, axis);
     let names: Vec<_> = models.iter().map(|&m| (m, experiment.models[m].as_str())).collect();
-    Figure::with_legend(&suffix, slots.svg, &names, (LEFT, below + 60.0), data(results.metrics, cells))
+    let end = slots.svg.legend(&names, (LEFT, below + 60.0));
+    Figure::new(&suffix, slots.svg, end + 12.0, data(results.metrics, cells))
 }

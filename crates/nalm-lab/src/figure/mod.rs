@@ -79,18 +79,6 @@ impl Figure {
     fn new(suffix: &str, svg: Svg, height: f64, data: Vec<Vec<String>>) -> Self {
         Self { suffix: suffix.into(), caption: svg.title.clone(), svg: svg.finish(height), data }
     }
-
-    /// The same with a legend at the bottom, from a place on.
-    fn with_legend(
-        suffix: &str,
-        mut svg: Svg,
-        names: &[(usize, &str)],
-        at: (f64, f64),
-        data: Vec<Vec<String>>,
-    ) -> Self {
-        let end = svg.legend(names, at);
-        Self::new(suffix, svg, end + 12.0, data)
-    }
 }
 
 /// The figures of an experiment that its rows allow.

@@ -24,7 +24,7 @@ const SCALE: f32 = 2.0;
 /// Writes `<name>.png` beside `<name>.svg`.
 #[cfg(feature = "png")]
 pub fn write(files: &dyn Files, folder: &Path, name: &str) -> Result<()> {
-    use crate::error::Error;
+    use crate::error::{Error, bail};
     use crate::files;
     use resvg::{tiny_skia, usvg};
     let wrong = |why: &str| Error::Request(format!("cannot draw {name}.png: {why}"));
@@ -35,9 +35,7 @@ pub fn write(files: &dyn Files, folder: &Path, name: &str) -> Result<()> {
     // Without a font, text would be left out in silence.
     let family = options.fontdb.faces().next().and_then(|face| face.families.first()).map(|(name, _)| name.clone());
     let Some(family) = family else {
-        return Err(Error::Request(
-            "PNG needs a font on this machine, and none was found; install one, such as DejaVu Sans".into(),
-        ));
+        bail!("PNG needs a font on this machine, and none was found; install one, such as DejaVu Sans");
     };
     let known = |name: &str| options.fontdb.faces().any(|face| face.families.iter().any(|(family, _)| family == name));
     if !["Helvetica", "Arial", "DejaVu Sans"].into_iter().any(known) {

@@ -37,5 +37,6 @@ pub(super) fn draw() -> Option<Figure> {
     svg.frame(&x, &y, "direction, largest first", "eigenvalue over the largest");
     svg.frame(&x2, &y2, "direction, largest first", "share of exchange");
     let names: Vec<_> = spectra.iter().enumerate().map(|(k, (range, _))| (k, *range)).collect();
-    Some(Figure::with_legend("-spectrum", svg, &names, (68.0, 392.0), data))
+    let end = svg.legend(&names, (68.0, 392.0));
+    Some(Figure::new("-spectrum", svg, end + 12.0, data))
 }

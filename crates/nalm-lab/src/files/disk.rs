@@ -5,7 +5,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use tempfile::NamedTempFile;
+use tempfile::TempPath;
 
 /// What the names of files end with that are being written beside those that they will replace.
 pub(crate) const PART: &str = ".part";
@@ -26,7 +26,7 @@ impl Files for Disk {
         fs::create_dir_all(folder(path))?;
         let file = OpenOptions::new().append(true).create_new(true).open(path)?;
         sync_folder(folder(path))?;
-        Ok(Box::new(Created { file, path: path.into(), written: 0 }))
+        Ok(Box::new(Written { file, path: path.into(), part: None, written: 0 }))
     }
 
     fn beside(&self, path: &Path) -> io::Result<Box<dyn Output>> {
@@ -41,11 +41,11 @@ impl Files for Disk {
             // The umask takes its share of these, as of any new file.
             builder.permissions(fs::Permissions::from_mode(0o666));
         }
-        let file = builder.tempfile_in(folder(path))?;
+        let (file, part) = builder.tempfile_in(folder(path))?.into_parts();
         if let Ok(old) = path.metadata() {
-            file.as_file().set_permissions(old.permissions())?;
+            file.set_permissions(old.permissions())?;
         }
-        Ok(Box::new(Beside { file, path: path.into() }))
+        Ok(Box::new(Written { file, path: path.into(), part: Some(part), written: 0 }))
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
@@ -76,14 +76,16 @@ fn remove_stale(folder: &Path, prefix: &str) {
     }
 }
 
-/// A file under its own name, which grows.
-struct Created {
+/// A file that is being written.
+struct Written {
     file: File,
     path: PathBuf,
+    /// Its own name, if it waits beside the file that it will replace.
+    part: Option<TempPath>,
     written: u64,
 }
 
-impl Write for Created {
+impl Write for Written {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let n = self.file.write(bytes)?;
         self.written += n as u64;
@@ -95,13 +97,13 @@ impl Write for Created {
     }
 }
 
-impl Output for Created {
+impl Output for Written {
     fn sync(&mut self) -> io::Result<()> {
-        self.file.sync_data()
+        if self.part.is_some() { self.file.sync_all() } else { self.file.sync_data() }
     }
 
     fn is_whole(&self) -> io::Result<bool> {
-        let (there, own) = match fs::metadata(&self.path) {
+        let (there, own) = match fs::metadata(self.part.as_deref().unwrap_or(&self.path)) {
             Ok(there) => (there, self.file.metadata()?),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
             Err(error) => return Err(error),
@@ -117,38 +119,8 @@ impl Output for Created {
     }
 
     fn persist(mut self: Box<Self>) -> io::Result<()> {
-        self.sync()
-    }
-}
-
-/// A file that waits beside the one that it will replace.
-struct Beside {
-    file: NamedTempFile,
-    path: PathBuf,
-}
-
-impl Write for Beside {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
-    }
-}
-
-impl Output for Beside {
-    fn sync(&mut self) -> io::Result<()> {
-        self.file.as_file().sync_all()
-    }
-
-    fn is_whole(&self) -> io::Result<bool> {
-        Ok(self.file.path().exists())
-    }
-
-    fn persist(self: Box<Self>) -> io::Result<()> {
-        let Self { file, path } = *self;
-        file.persist(&path).map_err(|error| error.error)?;
-        sync_folder(folder(&path))
+        let Some(part) = self.part.take() else { return self.sync() };
+        part.persist(&self.path).map_err(|error| error.error)?;
+        sync_folder(folder(&self.path))
     }
 }

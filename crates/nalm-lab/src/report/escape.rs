@@ -2,6 +2,11 @@
 
 /// Text in a paragraph, heading or list.
 pub(super) fn plain(text: &str) -> String {
+    escaped(text, false)
+}
+
+/// Text of which nothing is markup; in some places, brackets alone would be.
+fn escaped(text: &str, brackets: bool) -> String {
     let chars: Vec<char> = text.chars().collect();
     let word = |k: Option<usize>| k.and_then(|k| chars.get(k)).is_some_and(|c| c.is_alphanumeric());
     let mut out = String::with_capacity(text.len());
@@ -9,6 +14,7 @@ pub(super) fn plain(text: &str) -> String {
         let next = chars.get(k + 1);
         let special = match c {
             '\\' | '`' | '*' | '~' => true,
+            '[' | ']' if brackets => true,
             // Within a word it is itself.
             '_' => !(word(k.checked_sub(1)) && word(Some(k + 1))),
             '<' => next.is_some_and(|c| c.is_ascii_alphabetic() || "/!?".contains(*c)),
@@ -32,17 +38,7 @@ pub(super) fn cell(text: &str) -> String {
 
 /// Text in the place of a picture. A bracket alone in it would make the picture a link.
 pub(super) fn alternative(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let plain = plain(text).replace('\n', " ");
-    let mut escaped = false;
-    for c in plain.chars() {
-        if "[]".contains(c) && !escaped {
-            out.push('\\');
-        }
-        escaped = c == '\\' && !escaped;
-        out.push(c);
-    }
-    out
+    escaped(text, true).replace('\n', " ")
 }
 
 /// A file's name in an address.

@@ -2,7 +2,6 @@
 
 use super::page::Block;
 use crate::run::Row;
-use crate::store::Contents;
 use crate::summary::Results;
 use crate::task::Measures;
 use std::collections::BTreeMap;
@@ -14,8 +13,8 @@ pub(super) fn list(results: &Results<'_>) -> Vec<Block> {
 }
 
 /// Runs that could not be carried out: they are missing from everything above.
-pub(super) fn not_carried_out(results: &Results<'_>, contents: &Contents) -> Vec<Block> {
-    let failed = results.experiment.runs.iter().filter_map(|run| contents.failed.get(&run.id()));
+pub(super) fn not_carried_out(results: &Results<'_>) -> Vec<Block> {
+    let failed = results.experiment.runs.iter().filter_map(|run| results.contents.failed.get(&run.id()));
     let line = |row: &Row| {
         let reason = row.reason.as_deref().unwrap_or("without a reason");
         format!("{} with seed {}: {reason}", row.spec.module(), row.spec.seed())

@@ -13,7 +13,6 @@ mod tables;
 use crate::error::Result;
 use crate::figure::{self, Kind};
 use crate::files::{self, Files};
-use crate::store::Contents;
 use crate::summary::Results;
 use crate::task::Measures;
 use page::Block;
@@ -37,13 +36,7 @@ pub struct Found {
 }
 
 /// Writes `<name>.html` and `<name>.md`, and for each figure an SVG and a CSV file, into a folder.
-pub fn write(
-    results: &Results<'_>,
-    kinds: &[Kind],
-    contents: &Contents,
-    files: &dyn Files,
-    folder: &Path,
-) -> Result<Found> {
+pub fn write(results: &Results<'_>, kinds: &[Kind], files: &dyn Files, folder: &Path) -> Result<Found> {
     let save = |name: &str, text: &str| files::replace(files, &folder.join(name), text.as_bytes());
     let experiment = results.experiment;
     let compared = results.comparisons();
@@ -59,7 +52,7 @@ pub fn write(
     blocks.push(Block::Prose(experiment.analysis.clone()));
     blocks.push(Block::Code(experiment.command.clone()));
     let scale = if experiment.scale.is_empty() { String::new() } else { format!("Scale: {}. ", experiment.scale) };
-    blocks.push(Block::Text(scale + &origin::text(results, contents)));
+    blocks.push(Block::Text(scale + &origin::text(results)));
     blocks.extend(tables::comparisons(experiment, &compared));
     for (k, section) in experiment.sections.iter().enumerate() {
         match section.measures {
@@ -74,7 +67,7 @@ pub fn write(
     }
     blocks.extend(paired::tables(results));
     blocks.extend(failures::list(results));
-    blocks.extend(failures::not_carried_out(results, contents));
+    blocks.extend(failures::not_carried_out(results));
     save(&format!("{}.html", experiment.name), &page::html(&experiment.title, &blocks))?;
     save(&format!("{}.md", experiment.name), &page::markdown(&blocks))?;
     let agree = compared.iter().filter(|c| c.agrees).count();

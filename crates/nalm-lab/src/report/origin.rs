@@ -1,11 +1,12 @@
 //! Where the rows of a page come from, as the segments say that held them.
 
-use crate::store::{Contents, Session, date};
+use crate::store::{Session, date};
 use crate::summary::Results;
 use std::collections::BTreeSet;
 
 /// One paragraph about it.
-pub(super) fn text(results: &Results<'_>, contents: &Contents) -> String {
+pub(super) fn text(results: &Results<'_>) -> String {
+    let contents = results.contents;
     let mut text = match results.experiment.runs.len() {
         0 => "Computed without training.".to_string(),
         all => format!("{} of {all} runs.", results.found()),

@@ -37,10 +37,9 @@ pub(super) fn tables(results: &Results<'_>) -> Vec<Block> {
 
 fn compare(results: &Results<'_>, section: usize, model: usize, baseline: usize) -> Option<Paired> {
     let experiment = results.experiment;
-    let groups = |of: usize| experiment.groups.iter().filter(move |g| g.section == section && g.model == of);
     let mut pairs = Vec::new();
-    for group in groups(model) {
-        let Some(other) = groups(baseline).find(|other| other.place == group.place) else { continue };
+    for group in experiment.groups.iter().filter(|g| g.section == section && g.model == model) {
+        let Some(other) = results.group(section, baseline, &group.place) else { continue };
         let rows = results.rows[group.runs.clone()].iter().zip(&results.rows[other.runs.clone()]);
         pairs.extend(rows.filter_map(|(a, b)| Some((judged((*a)?), judged((*b)?)))));
     }

@@ -10,7 +10,7 @@ use super::page::{Block, markdown};
 use crate::error::{Context, Error, Result, bail, ensure};
 use crate::files::{self, Files};
 use std::collections::BTreeSet;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, Path};
 
 /// What may stand between block markers.
 const PARTS: [(&str, bool, bool); 3] = [("", true, true), (" figure", true, false), (" table", false, true)];
@@ -119,13 +119,11 @@ fn number(name: &str, reports: &[(&str, &Found)]) -> Result<Option<String>> {
     };
     let Some((_, found)) = reports.iter().find(|(known, _)| *known == experiment.trim()) else { return Ok(None) };
     let asked = asked.split(';').map(str::trim).collect::<Vec<_>>().join("; ");
-    match found.numbers.get(&asked) {
-        Some(number) => Ok(Some(number.clone())),
-        None => {
-            let known: Vec<&str> = found.numbers.keys().map(String::as_str).collect();
-            Err(nalm::Error::unknown("number", &asked, &known).into())
-        }
-    }
+    let unknown = || {
+        let known: Vec<&str> = found.numbers.keys().map(String::as_str).collect();
+        nalm::Error::unknown("number", &asked, &known)
+    };
+    Ok(Some(found.numbers.get(&asked).ok_or_else(unknown)?.clone()))
 }
 
 /// The first figure of a report and its table of published values.
@@ -154,15 +152,14 @@ fn link(from: &Path, to: &Path) -> String {
         normal.map(|c| c.as_os_str().to_string_lossy().into_owned()).collect()
     };
     // Relative to the same place, or both absolute.
-    let whole = |path: &Path| if from.is_absolute() == to.is_absolute() { path.to_path_buf() } else { absolute(path) };
+    let whole = |path: &Path| match from.is_absolute() == to.is_absolute() {
+        true => path.to_path_buf(),
+        false => std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf()),
+    };
     let (from, to) = (parts(&whole(from)), parts(&whole(to)));
     let common = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
     let ups = std::iter::repeat_n("..".to_string(), from.len() - common);
     ups.chain(to[common..].iter().cloned()).map(|part| part + "/").collect()
-}
-
-fn absolute(path: &Path) -> PathBuf {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
 }
 
 #[cfg(test)]

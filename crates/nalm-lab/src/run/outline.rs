@@ -1,10 +1,8 @@
 //! What a row says without its weights, curves and pictures, which are most of its bytes.
 
-use super::{Spec, Status, old_row};
+use super::{Row, Spec, Status};
 use serde::Deserialize;
-use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Map, Value};
-use std::fmt;
 
 /// The short parts of a row.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
@@ -17,47 +15,20 @@ pub struct Outline {
     pub metrics: Map<String, Value>,
 }
 
-/// The long parts, in today's form and in those before it. The history of an image run is what old rows have their metrics in.
-const LONG: [&str; 5] = ["artefacts", "series", "weights", "curve", "pictures"];
-
 impl Outline {
     /// Reads the short parts of a row's JSON.
     pub fn read(text: &[u8]) -> Result<Self, serde_json::Error> {
-        let Short(map) = serde_json::from_slice(text)?;
-        serde_json::from_value(old_row::upgrade(map.into()))
-    }
-}
-
-/// An object without its long parts.
-struct Short(Map<String, Value>);
-
-impl<'de> Deserialize<'de> for Short {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Parts;
-        impl<'de> Visitor<'de> for Parts {
-            type Value = Short;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a row")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut parts: A) -> Result<Short, A::Error> {
-                let mut map = Map::new();
-                while let Some(key) = parts.next_key::<String>()? {
-                    match LONG.contains(&key.as_str()) {
-                        true => _ = parts.next_value::<IgnoredAny>()?,
-                        false => _ = map.insert(key, parts.next_value()?),
-                    }
-                }
-                Ok(Short(map))
-            }
-        }
-        deserializer.deserialize_map(Parts)
+        // Rows of earlier versions have these parts elsewhere.
+        serde_json::from_slice(text).or_else(|_| {
+            let Row { spec, status, metrics, .. } = serde_json::from_slice(text).and_then(Row::from_json)?;
+            Ok(Self { spec, status, metrics })
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::Row;
     use serde_json::json;
 
     #[test]

@@ -112,10 +112,8 @@ impl Row {
     /// The parameters that the row holds.
     pub fn weights(&self) -> Vec<Option<f32>> {
         let number = |value: &Value| value.as_f64().map(|w| w as f32);
-        self.artefacts
-            .get("weights")
-            .and_then(Value::as_array)
-            .map_or(Vec::new(), |all| all.iter().map(number).collect())
+        let weights = self.artefacts.get("weights").and_then(Value::as_array);
+        weights.into_iter().flatten().map(number).collect()
     }
 
     /// Its learning curve, if it was kept.

@@ -4,11 +4,6 @@ use super::root::{bisect, expand};
 use super::special::incomplete_beta;
 use super::{Estimate, moments};
 
-/// The 97.5 % point of Student's t distribution with `df` degrees of freedom.
-pub fn t_975(df: f64) -> f64 {
-    exceeded_by(0.025, df)
-}
-
 /// The point of Student's t distribution with `df` degrees of freedom above which a share `tail`, less than a half, lies.
 pub fn exceeded_by(tail: f64, df: f64) -> f64 {
     let above = |t: f64| 0.5 * incomplete_beta(0.5 * df, 0.5, df / (df + t * t)) - tail;
@@ -23,7 +18,7 @@ pub fn interval(x: &[f64], low: f64, high: f64) -> Estimate {
         [one] => Estimate { mean: Some(*one), ..Estimate::NONE },
         _ => {
             let (n, (mean, deviation)) = (x.len() as f64, moments(x));
-            let half = t_975(n - 1.0) * deviation / n.sqrt();
+            let half = exceeded_by(0.025, n - 1.0) * deviation / n.sqrt();
             Estimate::new(mean, (mean - half).clamp(low, high), (mean + half).clamp(low, high))
         }
     }
@@ -51,7 +46,8 @@ mod tests {
             (999.0, 1.962_341_461_133_45),
             (1e6, 1.959_966_356_814_107),
         ] {
-            assert!((t_975(df) / want - 1.0).abs() < 1e-10, "{df}: {}", t_975(df));
+            let got = exceeded_by(0.025, df);
+            assert!((got / want - 1.0).abs() < 1e-10, "{df}: {got}");
         }
         // As printed with the thresholds of the sequential task.
         assert!((exceeded_by(0.01, 8.0) - 2.8965).abs() < 5e-5 && (exceeded_by(0.01, 6.0) - 3.1427).abs() < 5e-5);

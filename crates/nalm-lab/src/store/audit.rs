@@ -1,27 +1,30 @@
 //! Every row held against itself: identities from specifications, versions from headers, metrics and hashes as far as a row has what they
 //! are made of.
 
-use super::{Entry, Index, Problem, Store, pack};
+use super::{Entry, Index, Problem, pack};
 use crate::error::{Error, Result};
 use crate::run::{Row, history};
 
-/// What is wrong with a store, beyond what shows when it is read.
-pub fn audit(store: &Store, index: &Index) -> Result<Vec<Problem>> {
-    let mut problems = Vec::new();
-    for file in index.files() {
-        if pack::is_named_by_content(store, file)? == Some(false) {
-            let why = "its bytes are not those that it is named by; it was changed or cut".into();
-            problems.push(Problem::Unreadable { segment: file.into(), line: None, why });
+impl Index {
+    /// Adds what is wrong beyond what shows when stores are read.
+    pub fn audit(&mut self) -> Result<()> {
+        let mut problems = Vec::new();
+        for segment in &self.segments {
+            if pack::contradicts_its_name(segment)? {
+                let why = "its bytes are not those that it is named by; it was changed or cut".into();
+                problems.push(Problem::Unreadable { segment: segment.file.clone(), line: None, why });
+            }
         }
-    }
-    for entry in index.entries() {
-        match index.row(entry) {
-            Ok(row) => problems.extend(forged(index, entry, &row).into_iter().chain(missing(index, entry, &row))),
-            Err(Error::Unsound(why)) => problems.push(Problem::Forged { id: entry.id(), what: why }),
-            Err(error) => return Err(error),
+        for entry in self.entries() {
+            match self.row(entry) {
+                Ok(row) => problems.extend(forged(self, entry, &row).into_iter().chain(missing(self, entry, &row))),
+                Err(Error::Unsound(why)) => problems.push(Problem::Forged { id: entry.id(), what: why }),
+                Err(error) => return Err(error),
+            }
         }
+        self.problems.extend(problems);
+        Ok(())
     }
-    Ok(problems)
 }
 
 fn forged(index: &Index, entry: &Entry, row: &Row) -> Option<Problem> {

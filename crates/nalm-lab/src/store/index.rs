@@ -1,6 +1,6 @@
 //! What stores hold, without holding it: where every run lies. A million rows take some dozens of megabytes.
 
-use super::scan::{self, Found, Visitor};
+use super::scan::{self, Entry, Scanned};
 use super::{Contents, Problem, Session, Store};
 use crate::error::{Error, Result};
 use crate::run::{Outline, Row};
@@ -12,47 +12,19 @@ use std::sync::OnceLock;
 /// Rows that one thread works on at a time.
 const BATCH: usize = 2_000;
 
-/// Where a row lies.
-#[derive(Clone, Copy, Debug)]
-pub struct Entry {
-    id: u128,
-    offset: u64,
-    len: u32,
-    sum: u32,
-    segment: u32,
-    session: u32,
-    is_failed: bool,
-}
-
-impl Entry {
-    /// The run's identity.
-    pub fn id(&self) -> String {
-        format!("{:032x}", self.id)
-    }
-
-    /// The place of the process that wrote it in [`Index::sessions`].
-    pub fn session(&self) -> usize {
-        self.session as usize
-    }
-}
-
-/// A run that could not be carried out.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failed {
-    /// The run.
-    pub id: String,
-    /// Why.
-    pub reason: String,
+/// A segment, and where it lies.
+#[derive(Debug)]
+pub(super) struct SegmentFile {
+    pub(super) file: PathBuf,
+    pub(super) store: Store,
+    /// Its text, once a row of it was read; a compressed segment is unpacked for that.
+    text: OnceLock<File>,
 }
 
 /// Everything that stores hold, by identity.
 #[derive(Debug, Default)]
 pub struct Index {
-    /// Segment files, and the store of each.
-    segments: Vec<(PathBuf, PathBuf)>,
-    /// Texts of segments that were read from; a compressed one is unpacked for it.
-    open: Vec<OnceLock<File>>,
-    stores: Vec<Store>,
+    pub(super) segments: Vec<SegmentFile>,
     /// One for each run, in the order of identity.
     entries: Vec<Entry>,
     failed: Vec<Entry>,
@@ -66,27 +38,41 @@ pub struct Index {
     pub problems: Vec<Problem>,
 }
 
+impl SegmentFile {
+    /// Its text as a file in which one can go to and fro.
+    fn unpacked(&self) -> io::Result<File> {
+        let (files, file) = (self.store.files(), &self.file);
+        if !scan::is_packed(file) {
+            return files.open(file);
+        }
+        let mut to = tempfile::tempfile()?;
+        let mut from = scan::open(files, file).map_err(|error| io::Error::other(error.to_string()))?;
+        // The scan has named an end that cannot be unpacked; what is before it can be read.
+        match io::copy(&mut from, &mut to) {
+            Err(error) if error.kind() == io::ErrorKind::StorageFull => Err(error),
+            _ => Ok(to),
+        }
+    }
+}
+
 impl Index {
     /// Reads all segments of some stores. A store that does not exist is empty.
     pub fn of(stores: &[Store]) -> Result<Self> {
-        let mut index = Self { stores: stores.to_vec(), ..Self::default() };
-        let mut all = Vec::new();
+        let (mut segments, mut scanned) = (Vec::new(), Scanned::default());
         for store in stores {
             for file in store.segments()? {
-                let segment = index.segments.len() as u32;
-                let mut collect = Collect { index: &mut index, all: &mut all, segment, started: false };
-                let torn = scan::scan(store.files(), &file, &mut collect)?;
-                index.torn += torn;
-                index.segments.push((file, store.root().to_path_buf()));
+                scanned.read(store.files(), &file, segments.len() as u32)?;
+                segments.push(SegmentFile { file, store: store.clone(), text: OnceLock::new() });
             }
         }
-        index.open = (0..index.segments.len()).map(|_| OnceLock::new()).collect();
-        index.settle(all)?;
+        let Scanned { entries, sessions, problems, torn } = scanned;
+        let mut index = Self { segments, sessions, problems, torn, ..Self::default() };
+        index.settle(entries);
         Ok(index)
     }
 
     /// Every run once. What failed gives way to what was carried out.
-    fn settle(&mut self, mut all: Vec<Entry>) -> Result<()> {
+    fn settle(&mut self, mut all: Vec<Entry>) {
         all.sort_by_key(|entry| (entry.id, entry.is_failed));
         for entry in all {
             let known = self.entries.last().filter(|known| known.id == entry.id).copied();
@@ -106,7 +92,6 @@ impl Index {
                 None => self.entries.push(entry),
             }
         }
-        Ok(())
     }
 
     /// What is wrong with two rows of one run, if anything is.
@@ -127,29 +112,14 @@ impl Index {
         &self.entries
     }
 
-    /// How many runs were carried out.
-    pub fn len(&self) -> usize {
-        self.entries.len()
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
-    }
-
     /// How many segments there are.
     pub fn segments(&self) -> usize {
         self.segments.len()
     }
 
-    /// The segment files.
-    pub fn files(&self) -> impl Iterator<Item = &Path> {
-        self.segments.iter().map(|(file, _)| file.as_path())
-    }
-
     /// The store that holds a row.
     pub fn store_of(&self, entry: &Entry) -> &Path {
-        &self.segments[entry.segment as usize].1
+        self.segments[entry.segment as usize].store.root()
     }
 
     /// Where a run lies, if it was carried out.
@@ -166,35 +136,20 @@ impl Index {
 
     /// The JSON of a row as it was written.
     pub fn text(&self, entry: &Entry) -> Result<Vec<u8>> {
-        let (file, open) = (&self.segments[entry.segment as usize].0, &self.open[entry.segment as usize]);
+        let segment = &self.segments[entry.segment as usize];
         let read = || {
-            let from = match open.get() {
+            let from = match segment.text.get() {
                 Some(from) => from,
                 None => {
-                    let opened = self.unpacked(file)?;
-                    open.get_or_init(|| opened)
+                    let opened = segment.unpacked()?;
+                    segment.text.get_or_init(|| opened)
                 }
             };
             let mut bytes = vec![0; entry.len as usize];
             read_at(from, &mut bytes, entry.offset)?;
             Ok(bytes)
         };
-        read().map_err(Error::file("cannot read the segment", file))
-    }
-
-    /// A segment's text as a file in which one can go to and fro.
-    fn unpacked(&self, file: &Path) -> io::Result<File> {
-        let files = self.stores[0].files();
-        if !scan::is_packed(file) {
-            return files.open(file);
-        }
-        let mut to = tempfile::tempfile()?;
-        let mut from = scan::open(files, file).map_err(|error| io::Error::other(error.to_string()))?;
-        // The scan has named an end that cannot be unpacked; what is before it can be read.
-        match io::copy(&mut from, &mut to) {
-            Err(error) if error.kind() == io::ErrorKind::StorageFull => Err(error),
-            _ => Ok(to),
-        }
+        read().map_err(Error::file("cannot read the segment", &segment.file))
     }
 
     /// A row.
@@ -209,7 +164,7 @@ impl Index {
     }
 
     fn wrong(&self, entry: &Entry, error: &serde_json::Error) -> Error {
-        let file = self.segments[entry.segment as usize].0.display();
+        let file = self.segments[entry.segment as usize].file.display();
         Error::Unsound(format!("{file}, run {}: {error}", entry.id()))
     }
 
@@ -220,14 +175,8 @@ impl Index {
         mut take: impl FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let all = |entries: &[Entry]| -> Result<Vec<u8>> {
-            let mut bytes = Vec::new();
-            for entry in entries {
-                bytes.extend(make(entry)?);
-            }
-            Ok(bytes)
-        };
-        let all = &all;
+        let all =
+            &|entries: &[Entry]| entries.iter().map(&make).collect::<Result<Vec<_>>>().map(|parts| parts.concat());
         for batch in self.entries.chunks(threads * BATCH) {
             let (first, rest) = batch.split_at(batch.len().min(BATCH));
             std::thread::scope(|scope| {
@@ -253,8 +202,7 @@ impl Index {
                 contents.session_of.insert(id.into(), entry.session());
             }
         }
-        let asked = self.failed.iter().map(|entry| self.row(entry));
-        contents.failed = asked.map(|row| row.map(|row| (row.id.clone(), row))).collect::<Result<_>>()?;
+        contents.failed = self.failed()?.into_iter().map(|row| (row.id.clone(), row)).collect();
         Ok(contents)
     }
 
@@ -265,9 +213,8 @@ impl Index {
     }
 
     /// Runs that could not be carried out, and have not been since.
-    pub fn failed(&self) -> Result<Vec<Failed>> {
-        let one = |entry: &Entry| Ok(Failed { id: entry.id(), reason: self.row(entry)?.reason.unwrap_or_default() });
-        self.failed.iter().map(one).collect()
+    pub fn failed(&self) -> Result<Vec<Row>> {
+        self.failed.iter().map(|entry| self.row(entry)).collect()
     }
 
     /// Refuses to go on if anything is wrong.
@@ -296,43 +243,4 @@ fn read_at(mut file: &File, bytes: &mut [u8], offset: u64) -> io::Result<()> {
     let _one = ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     file.seek(SeekFrom::Start(offset))?;
     file.read_exact(bytes)
-}
-
-/// Puts what a scan tells into an index.
-struct Collect<'a> {
-    index: &'a mut Index,
-    all: &'a mut Vec<Entry>,
-    segment: u32,
-    /// Whether the segment has had a header; a row before it belongs to nobody.
-    started: bool,
-}
-
-impl Visitor for Collect<'_> {
-    fn session(&mut self, session: Session) {
-        self.index.sessions.push(session);
-        self.started = true;
-    }
-
-    fn sealed(&mut self, seconds: Option<f64>, cpu_seconds: Option<f64>) {
-        if let Some(session) = self.index.sessions.last_mut().filter(|_| self.started) {
-            (session.seconds, session.cpu_seconds) = (seconds, cpu_seconds);
-        }
-    }
-
-    fn row(&mut self, row: Found<'_>) {
-        if !self.started {
-            self.session(Session::default());
-        }
-        let Found { id, is_failed, json, sum, offset } = row;
-        let session = self.index.sessions.len() as u32 - 1;
-        let len = json.len() as u32;
-        self.all.push(Entry { id, offset, len, sum, segment: self.segment, session, is_failed });
-    }
-
-    fn problem(&mut self, problem: Problem) {
-        // A file of nothing but noise must not fill the memory with complaints.
-        if self.index.problems.len() < scan::MOST_NAMED {
-            self.index.problems.push(problem);
-        }
-    }
 }

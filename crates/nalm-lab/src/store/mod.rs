@@ -19,12 +19,12 @@ mod segment;
 mod session;
 mod tensors;
 
-pub use audit::audit;
 pub use contents::Contents;
-pub use index::{Entry, Failed, Index};
+pub use index::Index;
 pub use merge::merge;
 pub use pack::{compact, pack};
 pub use problem::Problem;
+pub use scan::Entry;
 pub use segment::Segment;
 pub use session::Session;
 
@@ -88,22 +88,18 @@ impl Store {
 
     /// Its segments, in the order of their names, which is that of their start.
     fn segments(&self) -> Result<Vec<PathBuf>> {
-        self.folder("seg", |file| file.extension().is_some_and(|e| e == "jsonl" || e == "gz"))
+        self.folder("seg", &["jsonl", "gz"])
     }
 
-    /// Networks that are too large for a row.
-    fn weights(&self) -> Result<Vec<PathBuf>> {
-        self.folder("weights", |file| file.extension().is_some_and(|e| e == "safetensors"))
-    }
-
-    /// The regular files of a folder that are wanted: a pipe among them would never end.
-    fn folder(&self, name: &str, wanted: impl Fn(&Path) -> bool) -> Result<Vec<PathBuf>> {
+    /// The regular files of a folder with one of these extensions: a pipe among them would never end.
+    fn folder(&self, name: &str, extensions: &[&str]) -> Result<Vec<PathBuf>> {
         let folder = self.root.join(name);
         if !folder.exists() {
             return Ok(Vec::new());
         }
         let entries = fs::read_dir(&folder).and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect());
         let mut files: Vec<PathBuf> = entries.map_err(Error::file("cannot read the store", &folder))?;
+        let wanted = |file: &Path| extensions.iter().any(|wanted| file.extension().is_some_and(|own| own == *wanted));
         files.retain(|file| wanted(file) && file.is_file());
         files.sort();
         Ok(files)
@@ -133,7 +129,7 @@ mod tests {
     fn store_of(rows: &[Row]) -> (tempfile::TempDir, PathBuf, Vec<u8>) {
         let folder = tempfile::tempdir().unwrap();
         let mut segment = Segment::create(&Store::at(folder.path()), &[]).unwrap();
-        rows.iter().for_each(|row| segment.append(&Finished { row: row.clone(), tensors: None }).unwrap());
+        rows.iter().for_each(|row| segment.keep(Some(&Finished { row: row.clone(), tensors: None })).unwrap());
         let path = segment.path().to_path_buf();
         segment.seal().unwrap();
         let bytes = fs::read(&path).unwrap();
@@ -153,10 +149,10 @@ mod tests {
         let rows: Vec<Row> = (0..3).map(row).collect();
         let (folder, ..) = store_of(&rows);
         let index = index(&folder);
-        assert_eq!((index.len(), index.torn, index.segments(), &*index.problems), (3, 0, 1, &[][..]));
+        assert_eq!((index.entries().len(), index.torn, index.segments(), &*index.problems), (3, 0, 1, &[][..]));
         let contents = index.everything().unwrap();
         rows.iter().for_each(|row| assert_eq!(&contents.rows[&row.id], row));
-        assert!(Store::at(folder.path().join("nothing")).index().unwrap().is_empty());
+        assert!(Store::at(folder.path().join("nothing")).index().unwrap().entries().is_empty());
     }
 
     /// However a segment is cut, the rows before the cut are there and nothing is wrong: a killed process leaves just that.
@@ -170,7 +166,7 @@ mod tests {
             let index = index(&folder);
             // The first line is the header, the last one the footer.
             let whole = ends[1..4].iter().filter(|end| **end <= cut).count();
-            assert_eq!((index.len(), &*index.problems), (whole, &[][..]), "cut at {cut}");
+            assert_eq!((index.entries().len(), &*index.problems), (whole, &[][..]), "cut at {cut}");
             assert_eq!(index.torn, usize::from(cut > 0 && !ends.contains(&cut)), "cut at {cut}");
         }
     }
@@ -193,7 +189,7 @@ mod tests {
         }
         fs::write(&path, [&bytes[..ends[1]], &[0; 4096][..]].concat()).unwrap();
         let index = index(&folder);
-        assert_eq!((index.len(), index.torn, &*index.problems), (1, 1, &[][..]));
+        assert_eq!((index.entries().len(), index.torn, &*index.problems), (1, 1, &[][..]));
     }
 
     #[test]
@@ -213,7 +209,7 @@ mod tests {
         changed.metrics.insert("solved".into(), true.into());
         let (folder, ..) = store_of(&[first.clone(), first, other, changed]);
         let index = index(&folder);
-        assert_eq!((index.len(), index.duplicates, index.problems.len()), (1, 1, 2));
+        assert_eq!((index.entries().len(), index.duplicates, index.problems.len()), (1, 1, 2));
         let texts: Vec<String> = index.problems.iter().map(ToString::to_string).collect();
         assert!(texts[0].contains("result_hash") && texts[1].contains("solved"), "{texts:?}");
     }
@@ -225,11 +221,11 @@ mod tests {
         let failed = Row::failed(&first.spec, "no memory".into());
         let (folder, ..) = store_of(&[failed.clone(), failed.clone()]);
         let index = index(&folder);
-        assert_eq!((index.len(), index.has(&first.id), index.duplicates), (0, false, 0));
-        assert_eq!(index.failed().unwrap(), [Failed { id: first.id.clone(), reason: "no memory".into() }]);
+        assert_eq!((index.entries().len(), index.has(&first.id), index.duplicates), (0, false, 0));
+        assert_eq!(index.failed().unwrap(), std::slice::from_ref(&failed));
         let (other, ..) = store_of(&[failed.clone(), first.clone(), failed]);
         let both = Index::of(&[Store::at(folder.path()), Store::at(other.path())]).unwrap();
-        assert_eq!((both.len(), both.duplicates, &*both.problems), (1, 0, &[][..]));
+        assert_eq!((both.entries().len(), both.duplicates, &*both.problems), (1, 0, &[][..]));
         assert!(both.has(&first.id) && both.failed().unwrap().is_empty());
     }
 
@@ -252,6 +248,6 @@ mod tests {
         let (folder, ..) = store_of(&[row(0)]);
         let pipe = folder.path().join("seg/0.jsonl");
         assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-        assert_eq!(index(&folder).len(), 1);
+        assert_eq!(index(&folder).entries().len(), 1);
     }
 }

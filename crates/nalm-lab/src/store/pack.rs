@@ -1,5 +1,6 @@
 //! Rows to be kept for good: one compressed segment, or every run once.
 
+use super::index::SegmentFile;
 use super::session::without_folders;
 use super::{Entry, Index, Session, Store, line};
 use crate::error::{Error, Result};
@@ -75,16 +76,17 @@ fn name(hash: &[u8]) -> String {
     format!("rows-{}.jsonl.gz", hex(&hash[..6]))
 }
 
-/// Whether a packed segment has the bytes that it is named by; nothing if it is not named so.
-pub(super) fn is_named_by_content(store: &Store, file: &Path) -> Result<Option<bool>> {
+/// Whether a segment is named by its bytes, but has others.
+pub(super) fn contradicts_its_name(segment: &SegmentFile) -> Result<bool> {
+    let SegmentFile { file, store, .. } = segment;
     let own = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
     if !(own.starts_with("rows-") && own.ends_with(".jsonl.gz")) {
-        return Ok(None);
+        return Ok(false);
     }
     let mut hashed = Hashed { out: &mut io::sink(), hash: Sha256::new() };
     let mut from = store.files().open(file).map_err(Error::file("cannot read", file))?;
     io::copy(&mut from, &mut hashed).map_err(Error::file("cannot read", file))?;
-    Ok(Some(own == name(&hashed.hash.finalize())))
+    Ok(own != name(&hashed.hash.finalize()))
 }
 
 /// Hashes what goes through it.

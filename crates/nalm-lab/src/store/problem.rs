@@ -1,13 +1,13 @@
 //! What can be wrong with rows, by kind.
 
-use std::fmt;
 use std::path::PathBuf;
 
 /// Something that is wrong with a store. A torn tail is not: it is what a killed process leaves, and its runs are done again.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
     /// Something in a segment that cannot be read, and is no torn tail.
+    #[error("unreadable: {}{}: {why}", segment.display(), line.map_or(String::new(), |line| format!(", line {line}")))]
     Unreadable {
         /// The segment.
         segment: PathBuf,
@@ -17,6 +17,7 @@ pub enum Problem {
         why: String,
     },
     /// A row that is not what it says.
+    #[error("forged: run {id}: {what}")]
     Forged {
         /// The run.
         id: String,
@@ -24,6 +25,7 @@ pub enum Problem {
         what: String,
     },
     /// Equal runs with different results.
+    #[error("conflict: run {id} is there twice with different results: {what}")]
     Conflict {
         /// The run.
         id: String,
@@ -31,26 +33,11 @@ pub enum Problem {
         what: String,
     },
     /// A file that a row speaks of is not there.
+    #[error("missing: run {id} speaks of {}", file.display())]
     Missing {
         /// The run.
         id: String,
         /// The file.
         file: PathBuf,
     },
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Problem::Unreadable { segment, line: Some(line), why } => {
-                write!(f, "unreadable: {}, line {line}: {why}", segment.display())
-            }
-            Problem::Unreadable { segment, line: None, why } => write!(f, "unreadable: {}: {why}", segment.display()),
-            Problem::Forged { id, what } => write!(f, "forged: run {id}: {what}"),
-            Problem::Conflict { id, what } => {
-                write!(f, "conflict: run {id} is there twice with different results: {what}")
-            }
-            Problem::Missing { id, file } => write!(f, "missing: run {id} speaks of {}", file.display()),
-        }
-    }
 }

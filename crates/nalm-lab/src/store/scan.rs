@@ -11,29 +11,41 @@ use std::path::Path;
 const LONGEST: u64 = 64 << 20;
 
 /// More lines of a segment that cannot be read are not named one by one.
-pub(super) const MOST_NAMED: usize = 1_000;
+const MOST_NAMED: usize = 1_000;
 
-/// A row where it lies.
-pub(super) struct Found<'a> {
+/// Where a row lies.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
     pub(super) id: u128,
-    pub(super) is_failed: bool,
-    /// Its JSON.
-    pub(super) json: &'a [u8],
-    pub(super) sum: u32,
-    /// Where its JSON begins in the segment, unpacked.
+    /// Where its JSON begins in the segment, unpacked, and how long it is.
     pub(super) offset: u64,
+    pub(super) len: u32,
+    pub(super) sum: u32,
+    pub(super) segment: u32,
+    pub(super) session: u32,
+    pub(super) is_failed: bool,
 }
 
-/// What a scan tells.
-pub(super) trait Visitor {
-    /// A process begins.
-    fn session(&mut self, session: Session);
-    /// It ended in order, after so many seconds.
-    fn sealed(&mut self, seconds: Option<f64>, cpu_seconds: Option<f64>);
-    /// A row of it.
-    fn row(&mut self, row: Found<'_>);
-    /// Something that is wrong.
-    fn problem(&mut self, problem: Problem);
+impl Entry {
+    /// The run's identity.
+    pub fn id(&self) -> String {
+        format!("{:032x}", self.id)
+    }
+
+    /// The place of the process that wrote it in [`super::Index::sessions`].
+    pub fn session(&self) -> usize {
+        self.session as usize
+    }
+}
+
+/// What segments hold, one after the other.
+#[derive(Default)]
+pub(super) struct Scanned {
+    pub(super) entries: Vec<Entry>,
+    pub(super) sessions: Vec<Session>,
+    pub(super) problems: Vec<Problem>,
+    /// Lines at the ends of unsealed segments.
+    pub(super) torn: usize,
 }
 
 /// Whether a segment is compressed.
@@ -51,81 +63,104 @@ pub(super) fn open(files: &dyn Files, file: &Path) -> Result<Box<dyn BufRead>> {
     })
 }
 
-/// Reads a segment and tells what is in it; returns how many lines its end is torn by.
-///
-/// Only the end of a segment that was never sealed may be torn, because that is what a killed process leaves. Anything else that cannot
-/// be read is a problem.
-pub(super) fn scan(files: &dyn Files, file: &Path, visitor: &mut dyn Visitor) -> Result<usize> {
-    let mut text = open(files, file)?;
-    let packed = is_packed(file);
-    let (mut buffer, mut offset, mut number) = (Vec::new(), 0, 0);
-    // Rows since the last header, and whether the last line that could be read was a footer.
-    let (mut rows, mut sealed) = (0, false);
-    // Lines that cannot be read and may still be the torn end: how many, and the first of them.
-    let (mut torn_lines, mut torn): (usize, Vec<(usize, String)>) = (0, Vec::new());
-    let unreadable = |line: Option<usize>, why: String| Problem::Unreadable { segment: file.into(), line, why };
-    loop {
-        buffer.clear();
-        match text.by_ref().take(LONGEST).read_until(b'\n', &mut buffer) {
-            Ok(0) => break,
-            Ok(_) => {}
-            Err(error) if packed => {
-                visitor.problem(unreadable(Some(number + 1), format!("its end cannot be unpacked: {error}")));
-                break;
-            }
-            Err(error) => return Err(Error::file("cannot read the segment", file)(error)),
-        }
-        number += 1;
-        let start = offset;
-        offset += buffer.len() as u64;
-        let read = match line::parse(&buffer) {
-            None => Err("the checksum does not fit".to_string()),
-            Some((json, sum)) => {
-                serde_json::from_slice::<Head<'_>>(json).map(|head| (json, sum, head)).map_err(|e| e.to_string())
-            }
-        };
-        let (json, sum, head) = match read {
-            Ok(read) => read,
-            Err(why) if sealed || packed => {
-                visitor.problem(unreadable(Some(number), why));
-                continue;
-            }
-            Err(why) => {
-                torn_lines += 1;
-                if torn.len() < MOST_NAMED {
-                    torn.push((number, why));
+impl Scanned {
+    /// Reads a segment.
+    ///
+    /// Only the end of a segment that was never sealed may be torn, because that is what a killed process leaves. Anything else that cannot
+    /// be read is a problem.
+    pub(super) fn read(&mut self, files: &dyn Files, file: &Path, segment: u32) -> Result<()> {
+        let mut text = open(files, file)?;
+        let packed = is_packed(file);
+        let (mut buffer, mut offset, mut number) = (Vec::new(), 0, 0);
+        // Whether the segment has had a header; a row before it belongs to nobody.
+        let mut started = false;
+        // Rows since the last header, and whether the last line that could be read was a footer.
+        let (mut rows, mut sealed) = (0, false);
+        // Lines that cannot be read and may still be the torn end: how many, and the first of them.
+        let (mut torn_lines, mut torn): (usize, Vec<(usize, String)>) = (0, Vec::new());
+        loop {
+            buffer.clear();
+            match text.by_ref().take(LONGEST).read_until(b'\n', &mut buffer) {
+                Ok(0) => break,
+                Ok(_) => {}
+                Err(error) if packed => {
+                    self.unreadable(file, number + 1, format!("its end cannot be unpacked: {error}"));
+                    break;
                 }
-                continue;
+                Err(error) => return Err(Error::file("cannot read the segment", file)(error)),
             }
-        };
-        // A line that can be read after some that cannot: those were not the end.
-        torn.drain(..).for_each(|(line, why)| visitor.problem(unreadable(Some(line), why)));
-        torn_lines = 0;
-        sealed = false;
-        if let Some(schema) = head.schema {
-            if schema > SCHEMA {
-                return Err(Error::Newer { file: file.into(), schema, version: head.version.into_owned() });
+            number += 1;
+            let start = offset;
+            offset += buffer.len() as u64;
+            let read = match line::parse(&buffer) {
+                None => Err("the checksum does not fit".to_string()),
+                Some((json, sum)) => {
+                    serde_json::from_slice::<Head<'_>>(json).map(|head| (json, sum, head)).map_err(|e| e.to_string())
+                }
+            };
+            let (json, sum, head) = match read {
+                Ok(read) => read,
+                Err(why) if sealed || packed => {
+                    self.unreadable(file, number, why);
+                    continue;
+                }
+                Err(why) => {
+                    torn_lines += 1;
+                    if torn.len() < MOST_NAMED {
+                        torn.push((number, why));
+                    }
+                    continue;
+                }
+            };
+            // A line that can be read after some that cannot: those were not the end.
+            torn.drain(..).for_each(|(line, why)| self.unreadable(file, line, why));
+            torn_lines = 0;
+            sealed = false;
+            if let Some(schema) = head.schema {
+                if schema > SCHEMA {
+                    return Err(Error::Newer { file: file.into(), schema, version: head.version.into_owned() });
+                }
+                match serde_json::from_slice(json) {
+                    Ok(session) => {
+                        self.sessions.push(session);
+                        started = true;
+                    }
+                    Err(error) => self.unreadable(file, number, error.to_string()),
+                }
+                rows = 0;
+            } else if head.sealed.is_some() {
+                sealed = !packed;
+                let footer: Session = serde_json::from_slice(json).unwrap_or_default();
+                if let Some(session) = self.sessions.last_mut().filter(|_| started) {
+                    (session.seconds, session.cpu_seconds) = (footer.seconds, footer.cpu_seconds);
+                }
+                if let Some(told) = head.rows.filter(|told| *told != rows) {
+                    let why = format!("the footer tells of {told} rows; {rows} are there");
+                    self.unreadable(file, number, why);
+                }
+            } else if let (Some(id), "completed" | "diverged" | "failed") = (head.number(), &*head.status) {
+                rows += 1;
+                if !started {
+                    self.sessions.push(Session::default());
+                    started = true;
+                }
+                let (session, is_failed) = (self.sessions.len() as u32 - 1, head.status == "failed");
+                let len = json.len() as u32;
+                self.entries.push(Entry { id, offset: start, len, sum, segment, session, is_failed });
+            } else {
+                let why =
+                    format!("it has the identity '{}' and the status '{}', which no row has", head.id, head.status);
+                self.unreadable(file, number, why);
             }
-            match serde_json::from_slice(json) {
-                Ok(session) => visitor.session(session),
-                Err(error) => visitor.problem(unreadable(Some(number), error.to_string())),
-            }
-            rows = 0;
-        } else if head.sealed.is_some() {
-            sealed = !packed;
-            let footer: Session = serde_json::from_slice(json).unwrap_or_default();
-            visitor.sealed(footer.seconds, footer.cpu_seconds);
-            if let Some(told) = head.rows.filter(|told| *told != rows) {
-                let why = format!("the footer tells of {told} rows; {rows} are there");
-                visitor.problem(unreadable(Some(number), why));
-            }
-        } else if let (Some(id), "completed" | "diverged" | "failed") = (head.number(), &*head.status) {
-            rows += 1;
-            visitor.row(Found { id, is_failed: head.status == "failed", json, sum, offset: start });
-        } else {
-            let why = format!("it has the identity '{}' and the status '{}', which no row has", head.id, head.status);
-            visitor.problem(unreadable(Some(number), why));
+        }
+        self.torn += torn_lines;
+        Ok(())
+    }
+
+    fn unreadable(&mut self, segment: &Path, line: usize, why: String) {
+        // A file of nothing but noise must not fill the memory with complaints.
+        if self.problems.len() < MOST_NAMED {
+            self.problems.push(Problem::Unreadable { segment: segment.into(), line: Some(line), why });
         }
     }
-    Ok(torn_lines)
 }

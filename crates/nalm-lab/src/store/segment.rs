@@ -2,7 +2,7 @@
 
 use super::session::without_folders;
 use super::{SCHEMA, Session, Store, line, machine, tensors};
-use crate::error::{Error, Result, bail};
+use crate::error::{Error, Result, ensure};
 use crate::files::Output;
 use crate::task::Finished;
 use serde_json::{Value, json};
@@ -60,29 +60,23 @@ impl Segment {
         &self.path
     }
 
-    /// Takes what [`crate::pool::carry_out`] hands over: a row, or nothing, which is the time to put waiting rows on the disk.
+    /// Takes what [`crate::pool::carry_out`] hands over: a row, which is on the disk a quarter of a second later at the latest, given further
+    /// calls; or nothing, which is the time to put waiting rows there.
     pub fn keep(&mut self, finished: Option<&Finished>) -> Result<()> {
-        match finished {
-            Some(finished) => self.append(finished),
-            None => self.sync_if_due(),
+        if let Some(Finished { row, tensors }) = finished {
+            // First the file that the row speaks of.
+            if let Some(tensors) = tensors {
+                tensors::save(tensors, &self.store, &row.id)?;
+            }
+            self.write(&serde_json::to_value(row)?)?;
+            self.rows += 1;
         }
-    }
-
-    /// Appends a row; it is on the disk a quarter of a second later at the latest, given further calls.
-    pub fn append(&mut self, finished: &Finished) -> Result<()> {
-        // First the file that the row speaks of.
-        if let Some(tensors) = &finished.tensors {
-            tensors::save(tensors, &self.store, &finished.row.id)?;
-        }
-        self.write(&serde_json::to_value(&finished.row)?)?;
-        self.rows += 1;
-        self.sync_if_due()
+        if self.unsynced > 0 && self.last_sync.elapsed() >= SYNC_EVERY { self.sync() } else { Ok(()) }
     }
 
     fn write(&mut self, value: &Value) -> Result<()> {
-        if self.is_broken {
-            bail!("{} ends with a torn line, and nothing is written behind it", self.path.display());
-        }
+        let path = self.path.display();
+        ensure!(!self.is_broken, "{path} ends with a torn line, and nothing is written behind it");
         let line = line::format(value);
         // One call, so that another process never sees the middle of a line without its end being on the way.
         if let Err(cause) = self.out.write_all(line.as_bytes()) {
@@ -92,11 +86,6 @@ impl Segment {
         }
         self.unsynced += 1;
         Ok(())
-    }
-
-    /// Puts waiting rows on the disk if they have waited long enough.
-    fn sync_if_due(&mut self) -> Result<()> {
-        if self.unsynced > 0 && self.last_sync.elapsed() >= SYNC_EVERY { self.sync() } else { Ok(()) }
     }
 
     /// Puts waiting rows on the disk, and looks whether the file is still there: somebody may have tidied up.

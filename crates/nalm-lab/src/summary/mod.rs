@@ -28,6 +28,8 @@ pub struct Results<'a> {
     pub metrics: &'a [Metric],
     /// Whose rows these are.
     pub experiment: &'a Experiment,
+    /// The rows that are there, of this and of other experiments, and who made them.
+    pub contents: &'a Contents,
     /// One for each run, if it is there.
     pub rows: Vec<Option<&'a Row>>,
     /// One for each group that has rows and is no grid of starting weights, whose runs are no sample of anything.
@@ -65,10 +67,10 @@ impl<'a> Results<'a> {
         catalogue: &'a Catalogue,
         metrics: &'a [Metric],
         experiment: &'a Experiment,
-        store: &'a Contents,
+        contents: &'a Contents,
     ) -> Self {
-        let rows = experiment.runs.iter().map(|run| store.rows.get(&run.id())).collect();
-        let mut results = Self { catalogue, metrics, experiment, rows, cells: Vec::new() };
+        let rows = experiment.runs.iter().map(|run| contents.rows.get(&run.id())).collect();
+        let mut results = Self { catalogue, metrics, experiment, contents, rows, cells: Vec::new() };
         let sampled = experiment.groups.iter().filter(|group| experiment.is_sampled(group));
         results.cells = sampled.filter_map(|group| results.summarise(group)).collect();
         results

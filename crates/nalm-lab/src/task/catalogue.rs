@@ -69,8 +69,7 @@ impl Default for Catalogue {
 impl Catalogue {
     /// Adds a module, in both precisions. A name that is taken is refused: rows are told apart by it.
     pub fn add_module(&mut self, single: Spec<f32>, double: Spec<f64>) -> Result<(), Error> {
-        let taken = self.module(single.name).is_ok();
-        if taken {
+        if self.module(single.name).is_ok() {
             return Err(Error::Taken { what: "module", name: single.name.into() });
         }
         self.modules.push(ModuleEntry { single, double });
@@ -115,6 +114,11 @@ impl Catalogue {
             let names: Vec<&str> = self.modules.iter().map(|entry| entry.single.name).chain(aliases).collect();
             Error::unknown("module", name, &names)
         })
+    }
+
+    /// Whether a module has an option of this name.
+    pub fn has_option(&self, module: &str, name: &str) -> bool {
+        self.module(module).is_ok_and(|entry| entry.single.options.iter().any(|option| option.name == name))
     }
 
     /// The label of a module or alias in tables and figures; a name that is not listed as it is.

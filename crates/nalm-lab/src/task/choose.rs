@@ -35,22 +35,17 @@ pub(crate) fn checked(catalogue: &Catalogue, task: &dyn Task, choices: &Choices)
 
 /// Whether a task, a model's module or one of its layers declares a setting.
 pub fn declares(catalogue: &Catalogue, task: &dyn Task, choices: &Choices, name: &str) -> bool {
-    let has = |module: &str| {
-        let entry = catalogue.module(module).ok();
-        entry.is_some_and(|entry| entry.single.options.iter().any(|option| option.name == name))
-    };
-    let of_task = task.settings().iter().any(|setting| setting.name == name);
-    let layers = choices.layers.iter().flatten();
-    of_task || choices.module.as_deref().is_some_and(has) || layers.into_iter().any(|layer| has(&layer.0.module))
+    let mut modules = choices.module.iter().chain(choices.layers.iter().flatten().map(|Layer(layer)| &layer.module));
+    task.declares(name) || modules.any(|module| catalogue.has_option(module, name))
 }
 
 /// Chooses a value for whoever declares it: the task, the module, or every layer that has such an option. What a layer itself says counts
 /// more, unless `over` it.
 pub fn choose(catalogue: &Catalogue, task: &dyn Task, choices: &mut Choices, name: &str, value: &Value, over: bool) {
-    let of_task = task.settings().iter().any(|setting| setting.name == name);
+    let of_task = task.declares(name);
     let mut placed = false;
     for Layer(layer) in choices.layers.iter_mut().flatten().filter(|_| !of_task) {
-        let has = catalogue.module(&layer.module).is_ok_and(|e| e.single.options.iter().any(|o| o.name == name));
+        let has = catalogue.has_option(&layer.module, name);
         if has && (over || layer.options.get(name).is_none()) {
             layer.options.set(name, setting(value).unwrap_or_else(|| value.to_string().into()));
         }
@@ -63,7 +58,7 @@ pub fn choose(catalogue: &Catalogue, task: &dyn Task, choices: &mut Choices, nam
 
 /// What is wrong with a name that neither these tasks nor their modules declare: it belongs to another task, or was mistyped.
 pub(crate) fn undeclared(catalogue: &Catalogue, tasks: &[&dyn Task], name: &str) -> Error {
-    let elsewhere = catalogue.tasks().iter().find(|task| task.settings().iter().any(|setting| setting.name == name));
+    let elsewhere = catalogue.tasks().iter().find(|task| task.declares(name));
     if let (Some(other), Some(task)) = (elsewhere, tasks.first()) {
         return Error::Request(format!("{name} is a setting of {}, not of {}", other.name(), task.name()));
     }

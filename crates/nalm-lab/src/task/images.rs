@@ -170,44 +170,9 @@ impl ImageRun<'_> {
     fn checkpoint_name(&self) -> String {
         format!("{} {}", self.spec.id(), instructions_name(InstructionSet::best()))
     }
-}
 
-impl Run for ImageRun<'_> {
-    fn advance(&mut self, watch: &dyn Watch) -> Result<Advance> {
-        let run = &mut self.training;
-        let share = |run: &dyn Training| run.epoch() as f64 / run.epochs().max(1) as f64;
-        watch.reached(share(&**run));
-        Ok(match run.advance(&|| watch.stopped())? {
-            nalm_vision::Advance::Stopped => Advance::Stopped,
-            nalm_vision::Advance::Done => Advance::Done,
-            nalm_vision::Advance::Trained => {
-                watch.trained(run.images());
-                watch.reached(share(&**run));
-                self.state = Some(run.checkpoint());
-                Advance::Further
-            }
-        })
-    }
-
-    fn save(&self) -> Result<Option<Vec<u8>>> {
-        Ok(self.state.as_ref().map(|state| state.to_bytes(&self.checkpoint_name())).transpose()?)
-    }
-
-    fn restore(&mut self, bytes: &[u8]) -> Result<()> {
-        let restored = Checkpoint::from_bytes(bytes, &self.checkpoint_name())
-            .and_then(|state| self.training.restore(&state).map(|()| state));
-        match restored {
-            Ok(state) => self.state = Some(state),
-            Err(error) => {
-                // Whatever it took over until then is of no use.
-                self.training = training(self.view, self.spec, self.threads)?;
-                return Err(error.into());
-            }
-        }
-        Ok(())
-    }
-
-    fn finish(&mut self) -> Result<Vec<Finished>> {
+    /// The row and the network of a run that has ended.
+    fn finished(&mut self) -> Result<Finished> {
         let tensors = self.training.tensors();
         let pictures = self.training.pictures(PICTURES);
         let measured = serde_json::to_value(self.training.history())?;
@@ -229,6 +194,39 @@ impl Run for ImageRun<'_> {
         }
         row.artefacts.insert("weights_file".into(), format!("weights/{}.safetensors", row.id).into());
         let tensors = nalm::tensor::to_bytes(&tensors, Some(&serde_json::to_string(self.spec)?))?;
-        Ok(vec![Finished { row, tensors: Some(tensors) }])
+        Ok(Finished { row, tensors: Some(tensors) })
+    }
+}
+
+impl Run for ImageRun<'_> {
+    fn advance(&mut self, watch: &dyn Watch) -> Result<Advance> {
+        let run = &mut self.training;
+        let share = |run: &dyn Training| run.epoch() as f64 / run.epochs().max(1) as f64;
+        watch.reached(share(&**run));
+        Ok(match run.advance(&|| watch.stopped())? {
+            nalm_vision::Advance::Stopped => Advance::Stopped,
+            nalm_vision::Advance::Done => Advance::Done(vec![self.finished()?]),
+            nalm_vision::Advance::Trained => {
+                watch.trained(run.images());
+                watch.reached(share(&**run));
+                self.state = Some(run.checkpoint());
+                Advance::Further
+            }
+        })
+    }
+
+    fn save(&self) -> Result<Option<Vec<u8>>> {
+        Ok(self.state.as_ref().map(|state| state.to_bytes(&self.checkpoint_name())).transpose()?)
+    }
+
+    fn restore(&mut self, bytes: &[u8]) -> Result<()> {
+        let restored = Checkpoint::from_bytes(bytes, &self.checkpoint_name())
+            .and_then(|state| self.training.restore(&state).map(|()| state));
+        if restored.is_err() {
+            // Whatever it took over until then is of no use.
+            self.training = training(self.view, self.spec, self.threads)?;
+        }
+        self.state = Some(restored?);
+        Ok(())
     }
 }

@@ -71,6 +71,11 @@ pub trait Task: Send + Sync {
     /// Everything that can be chosen of it, modules' options aside.
     fn settings(&self) -> Vec<Setting>;
 
+    /// Whether it has a setting of this name.
+    fn declares(&self, name: &str) -> bool {
+        self.settings().iter().any(|setting| setting.name == name)
+    }
+
     /// What its rows hold.
     fn measures(&self) -> Measures {
         Measures::Runs
@@ -123,12 +128,12 @@ pub trait Task: Send + Sync {
 }
 
 /// How far a run got.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub enum Advance {
     /// Further, but not to the end.
     Further,
-    /// To the end.
-    Done,
+    /// To the end: what came of it, one for each specification of the job.
+    Done(Vec<Finished>),
     /// Told to stop.
     Stopped,
 }
@@ -157,9 +162,6 @@ pub trait Run: Send {
     fn restore(&mut self, _bytes: &[u8]) -> Result<()> {
         Ok(())
     }
-
-    /// What came of it, one for each specification of the job.
-    fn finish(&mut self) -> Result<Vec<Finished>>;
 }
 
 /// A run that was carried out.

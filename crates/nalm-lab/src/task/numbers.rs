@@ -273,13 +273,10 @@ impl Task for Numbers {
             16.0 * lanes as f64
         });
         let mut numbers = 6.0 * parameters + sets + layers.sum::<f64>();
-        if let Some(written) = spec.get("schedule") {
-            let written: schedule::Written = serde_json::from_value(written.clone())?;
-            let samples =
-                written.phase.iter().filter_map(|phase| phase.settings.get("samples")?.as_u64()).max().unwrap_or(0)
-                    as f64;
+        if let Some(written) = schedule::Written::of_run(spec)? {
+            let samples = written.phase.iter().filter_map(|phase| phase.settings.get("samples")?.as_u64()).max();
             // A Jacobian and a few square matrices, in double precision.
-            numbers += 2.0 * parameters * (samples + 4.0 * parameters);
+            numbers += 2.0 * parameters * (samples.unwrap_or(0) as f64 + 4.0 * parameters);
         }
         Ok(number * numbers)
     }
@@ -315,7 +312,7 @@ impl Task for Numbers {
     }
 
     fn start<'a>(&'a self, catalogue: &'a Catalogue, job: &[&'a Spec], _threads: usize) -> Result<Box<dyn Run + 'a>> {
-        Ok(Box::new(Training { task: self, catalogue, job: job.to_vec(), finished: Vec::new() }))
+        Ok(Box::new(Training { task: self, catalogue, job: job.to_vec() }))
     }
 }
 
@@ -333,12 +330,11 @@ struct Training<'a> {
     task: &'a Numbers,
     catalogue: &'a Catalogue,
     job: Vec<&'a Spec>,
-    finished: Vec<Finished>,
 }
 
 impl Run for Training<'_> {
     fn advance(&mut self, watch: &dyn Watch) -> Result<Advance> {
-        let Some((longest, shorter)) = self.job.split_last() else { return Ok(Advance::Done) };
+        let Some((longest, shorter)) = self.job.split_last() else { return Ok(Advance::Done(Vec::new())) };
         let place = || format!("run {} on {}", longest.module(), longest.text("range"));
         let built = self.task.build(self.catalogue, longest).at(place)?;
         let recorder = longest.get("curve").map(|_| Recorder::new(built.schedule.is_some()));
@@ -348,19 +344,16 @@ impl Run for Training<'_> {
         if matches!(outcome.status, nalm::Status::Cancelled { .. }) {
             return Ok(Advance::Stopped);
         }
+        let mut finished = Vec::new();
         for (k, spec) in shorter.iter().enumerate() {
             // A run that diverged before ended with the parameters of that moment.
             let params = observer.kept.get(k).unwrap_or(&outcome.params).clone();
             let prefix = outcome.prefix(spec.whole("steps").unwrap_or_default(), params, built.task.thresholds());
-            self.finished.push(finish(spec, &built.network, &prefix, None)?);
+            finished.push(finish(spec, &built.network, &prefix, None)?);
         }
         let curve = observer.recorder.map(|recorder| recorder.finish(&built.network));
-        self.finished.push(finish(longest, &built.network, &outcome, curve)?);
-        Ok(Advance::Done)
-    }
-
-    fn finish(&mut self) -> Result<Vec<Finished>> {
-        Ok(std::mem::take(&mut self.finished))
+        finished.push(finish(longest, &built.network, &outcome, curve)?);
+        Ok(Advance::Done(finished))
     }
 }
 

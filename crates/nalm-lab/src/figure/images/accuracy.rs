@@ -49,5 +49,6 @@ pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
     let labels: Vec<&str> = models.iter().map(|model| model.label.as_str()).collect();
     let floor = slots.labels(rules.len(), &labels, if slots.slot() < 150.0 { 15.0 } else { 0.0 });
     let names: Vec<_> = SERIES.iter().enumerate().map(|(k, (name, _))| (k, *name)).collect();
-    Some(Figure::with_legend("-accuracy", slots.svg, &names, (LEFT, floor + 58.0), data))
+    let end = slots.svg.legend(&names, (LEFT, floor + 58.0));
+    Some(Figure::new("-accuracy", slots.svg, end + 12.0, data))
 }

@@ -64,7 +64,8 @@ fn bars(truncated: bool, found: &[Found<'_>]) -> Figure {
     }
     let floor = slots.labels(panels.len(), &["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"], 0.0);
     let names: Vec<_> = found.iter().map(|(model, _)| (model.index, model.label.as_str())).collect();
-    Figure::with_legend("-classes", slots.svg, &names, (LEFT, floor + 44.0), data)
+    let end = slots.svg.legend(&names, (LEFT, floor + 44.0));
+    Figure::new("-classes", slots.svg, end + 12.0, data)
 }
 
 fn matrices(truncated: bool, found: &[Found<'_>]) -> Figure {

@@ -93,7 +93,8 @@ fn errors(models: &[Model<'_>]) -> Option<Figure> {
 }
 
 /// The legend below the panels, and the figure.
-fn finish(svg: Svg, models: &[Model<'_>], panels: usize, data: Vec<Vec<String>>) -> Figure {
+fn finish(mut svg: Svg, models: &[Model<'_>], panels: usize, data: Vec<Vec<String>>) -> Figure {
     let names: Vec<_> = models.iter().map(|model| (model.index, model.label.as_str())).collect();
-    Figure::with_legend("-epochs", svg, &names, (68.0, GRID.height(panels) - 10.0), data)
+    let end = svg.legend(&names, (68.0, GRID.height(panels) - 10.0));
+    Figure::new("-epochs", svg, end + 12.0, data)
 }

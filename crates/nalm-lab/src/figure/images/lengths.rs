@@ -55,5 +55,6 @@ pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
         data.extend(cells.iter().enumerate().map(row));
     }
     let names: Vec<_> = others.iter().map(|(model, _)| (model.index, model.label.as_str())).collect();
-    Some(Figure::with_legend("-lengths", slots.svg, &names, (LEFT, floor + 60.0), data))
+    let end = slots.svg.legend(&names, (LEFT, floor + 60.0));
+    Some(Figure::new("-lengths", slots.svg, end + 12.0, data))
 }
