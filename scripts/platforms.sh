@@ -42,13 +42,14 @@ cargo test -p nalm --features second-order,csv --locked --test same_bits
 said "$host" "same bits"
 
 arm=aarch64-unknown-linux-gnu
-if ! command -v qemu-aarch64 aarch64-linux-gnu-gcc >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+has_tools() { command -v qemu-aarch64 >/dev/null && command -v aarch64-linux-gnu-gcc >/dev/null; }
+if ! has_tools && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
   { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -yq --no-install-recommends \
     qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross; } >/dev/null 2>&1 || true
 fi
 if ! has_target "$arm"; then
   skip "$arm" "the target is not here and could not be installed"
-elif ! command -v qemu-aarch64 >/dev/null || ! command -v aarch64-linux-gnu-gcc >/dev/null; then
+elif ! has_tools; then
   skip "$arm" "qemu-aarch64 or aarch64-linux-gnu-gcc is not here and could not be installed"
 else
   CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
