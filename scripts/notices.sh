@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Prints NOTICES: name, version, licence and authors of every crate in the release binary that others wrote.
+# usage: notices.sh [TARGET]
 # Needs cargo and python3, and the crates of Cargo.lock on this machine (cargo fetch).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-host=$(rustc -vV | sed -n 's/^host: //p')
-cargo metadata --format-version 1 --locked --offline --filter-platform "$host" | python3 -c '
+target=${1:-$(rustc -vV | sed -n 's/^host: //p')}
+cargo metadata --format-version 1 --locked --offline --filter-platform "$target" | python3 -c '
 import json, sys
 
 metadata = json.load(sys.stdin)

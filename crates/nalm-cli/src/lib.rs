@@ -28,6 +28,11 @@ use nalm_lab::Registry;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+// The code in the README compiles and does what it says.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct CrateReadme;
+
 /// Does what the arguments say; the first of them is the name of the program.
 pub fn run(registry: &Registry, arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let verb = match Cli::try_parse_from(arguments) {

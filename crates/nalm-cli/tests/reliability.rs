@@ -6,7 +6,7 @@ use common::{command, fails_with, nalm, segments, succeed};
 use serde_json::{Value, json as value};
 use std::path::Path;
 use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Runs that take a moment.
 const FILE: &str = r#"
@@ -188,7 +188,7 @@ mod signals {
         let mut child = start(here, &["train", "--steps", "1000000000"]);
         std::thread::sleep(Duration::from_millis(200));
         send(&child, "-INT");
-        let stopped = Instant::now();
+        let stopped = std::time::Instant::now();
         while child.try_wait().unwrap().is_none() {
             assert!(stopped.elapsed() < Duration::from_secs(10), "a signal was not heard");
             std::thread::sleep(Duration::from_millis(20));

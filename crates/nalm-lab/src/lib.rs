@@ -43,3 +43,8 @@ pub mod task;
 
 pub use error::{Error, Result};
 pub use registry::Registry;
+
+// The code in the README compiles and does what it says.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct CrateReadme;

@@ -46,7 +46,7 @@ mod tests {
 
     #[test]
     fn images_and_sequences_are_as_many_as_published() {
-        let mnist = Mnist::load(&std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/mnist")).unwrap();
+        let Some(mnist) = Mnist::of_project() else { return };
         let train = DigitSequence::new(&mnist.train, 0..55_000, "a");
         let valid = DigitSequence::new(&mnist.train, 55_000..60_000, "b");
         let test = DigitSequence::new(&mnist.test, 0..10_000, "c");

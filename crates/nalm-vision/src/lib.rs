@@ -41,3 +41,8 @@ pub use nalm::tensor::Tensor;
 pub use net::{Layer, Mode, Net, Workspace};
 pub use recurrence::Inputs;
 pub use training::{Advance, Checkpoint, NUMERICS, Training};
+
+// The code in the README compiles and does what it says.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct CrateReadme;

@@ -172,6 +172,15 @@ pub fn normalise(byte: u8) -> f32 {
 }
 
 #[cfg(test)]
+impl Mnist {
+    /// The digits of the project. A package is without them, and tests that need them then test nothing.
+    pub(crate) fn of_project() -> Option<Self> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/mnist");
+        folder.is_dir().then(|| Self::load(&folder).unwrap())
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use std::io::Write;
@@ -182,7 +191,7 @@ mod tests {
 
     #[test]
     fn classes_are_as_many_as_known() {
-        let mnist = Mnist::load(&folder()).unwrap();
+        let Some(mnist) = Mnist::of_project() else { return };
         let counts = |digits: &[u8]| {
             let mut counts = [0; 10];
             digits.iter().for_each(|&label| counts[usize::from(label)] += 1);
@@ -198,6 +207,9 @@ mod tests {
 
     #[test]
     fn wrong_files_are_named_with_what_was_expected() {
+        if !folder().is_dir() {
+            return;
+        }
         let temporary = tempfile::tempdir().unwrap();
         let here = temporary.path();
         let message = || Mnist::load(here).unwrap_err().to_string();

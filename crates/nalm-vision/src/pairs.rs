@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn samples_are_of_their_pairs_and_repeatable() {
-        let mnist = Mnist::load(&std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/mnist")).unwrap();
+        let Some(mnist) = Mnist::of_project() else { return };
         let fold = Fold::draw(&mnist, &TEN_FOLDS[2], 1_000, 2).unwrap();
         assert_eq!((fold.train.len(), fold.test.len()), (90_000, 10_000));
         for (pairs, digits, held_out) in [(&fold.train, &mnist.train, false), (&fold.test, &mnist.test, true)] {

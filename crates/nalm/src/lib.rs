@@ -111,10 +111,7 @@ pub use until::{Stopping, train_until};
 /// The version of the numerics: results of the same configuration may differ between versions, never within one.
 pub const NUMERICS: u32 = 1;
 
-// The code in both README files compiles and does what it says.
+// The code in the README compiles and does what it says.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct CrateReadme;
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct ProjectReadme;

