@@ -28,7 +28,7 @@ compiles() {
 # The features are those that the whole workspace asks for, so that its tests need not compile the library again.
 same_bits() {
   local started=$SECONDS out bits
-  out=$(cargo test -p nalm --features second-order,csv --locked --test same_bits --target "$1" -- --nocapture --test-threads 1)
+  out=$(cargo test -p nalm --features second-order,csv,save --locked --test same_bits --target "$1" -- --nocapture --test-threads 1)
   bits=$(sed -n 's/.*bits \([0-9a-f]*\):.*/\1/p' <<<"$out" | paste -sd ' ')
   [ -n "$bits" ]
   said "$1" "same bits: $bits ($((SECONDS - started)) s)"
@@ -38,7 +38,7 @@ compiles x86_64-pc-windows-gnu
 compiles aarch64-apple-darwin
 
 host=$(rustc -vV | sed -n 's/^host: //p')
-cargo test -p nalm --features second-order,csv --locked --test same_bits
+cargo test -p nalm --features second-order,csv,save --locked --test same_bits
 said "$host" "same bits"
 
 arm=aarch64-unknown-linux-gnu

@@ -21,7 +21,7 @@ fn main() -> Result<(), Error> {
     let net = Net::new(layers, InstructionSet::best())?;
     let mut p = vec![0f32; net.param_len()];
     net.init(&mut p, &mut Rng::fast("digits", Purpose::Init));
-    let mut adam = Optimisation::new(Optimiser::adam(1e-3), p.len(), InstructionSet::best())?;
+    let mut adam = Optimisation::new(Optimiser::adam(1e-3), p.len())?;
     let mut work = net.workspace(BATCH);
     let (mut gradient, mut logits, mut x) = (vec![0.0; p.len()], Vec::new(), Vec::new());
     let start = Instant::now();
@@ -39,7 +39,7 @@ fn main() -> Result<(), Error> {
                 cross_entropy_gradient(logits, mnist.train.labels()[place], places.len());
             }
             net.backward(&p, &x, &mut work, &logits, &mut gradient, None, threads);
-            adam.step(&mut p, &gradient);
+            adam.step(&mut p, &gradient)?;
         }
         let places: Vec<usize> = (0..mnist.test.len()).collect();
         let mut right = 0;

@@ -2,7 +2,7 @@
 
 use crate::team;
 use nalm::optim::Optimisation;
-use nalm::{Error, InstructionSet, Optimiser};
+use nalm::{Error, Optimiser};
 
 /// Parameters of a piece.
 const PIECE: usize = 1 << 16;
@@ -14,13 +14,13 @@ impl Adam {
     /// PyTorch's settings at the learning rate of all three tasks, 1e-3.
     pub(crate) fn new(len: usize) -> Result<Self, Error> {
         let lens = (0..len).step_by(PIECE).map(|start| PIECE.min(len - start));
-        let adam = |len| Optimisation::new(Optimiser::adam(1e-3), len, InstructionSet::best());
+        let adam = |len| Optimisation::new(Optimiser::adam(1e-3), len);
         Ok(Self(lens.map(adam).collect::<Result<_, _>>()?))
     }
 
     pub(crate) fn step(&mut self, p: &mut [f32], gradient: &[f32], threads: usize) {
         let pieces = p.chunks_mut(PIECE).zip(gradient.chunks(PIECE)).zip(&mut self.0);
-        team::each(threads, pieces.collect(), |((p, g), adam)| adam.step(p, g));
+        team::each(threads, pieces.collect(), |((p, g), adam)| adam.step(p, g).expect("pieces of equal lengths"));
     }
 
     /// Mean gradients, mean squares, and the powers of both decays.

@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 /// The denominator of the stochastic unit, given noise n and weights w.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Denoiser {
     /// prod (n w + 1 - w): the paper's; exact at w in {0, 1} and reversible in between.
     #[default]

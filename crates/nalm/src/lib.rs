@@ -17,19 +17,25 @@
 //! # Ok::<(), nalm::Error>(())
 //! ```
 //!
+//! A layer in a loop of your own takes and gives plain rows: [`Network::forward_rows`], [`Network::backward_rows`]. The `guide` has a page each for
+//! [a loop of your own](guide::own_loop), [a table of your own](guide::own_data), [saving](guide::saving), [a unit of your own](guide::own_unit) and
+//! [cargo features](guide::features).
+//!
 //! # What is here
 //!
 //! * [`module`]: the units — [`Nau`], [`Nmu`], the stochastic [`Snmu`] with its [`noise`] and [`denoiser`] lists, [`NacAdd`],
 //!   [`NacMul`], [`Nalu`] (also golden), [`Inalu`], [`Npu`] (also real), [`StgNmu`], [`Gated`] pairs, and the baselines
 //!   [`Linear`], [`Mlp`], [`Fc`], [`Product`] — each with a hand-written gradient that is checked against differences in `f64`
 //!   ([`gradcheck`]). [`module::list`] has them all, and [`laws`] hold for all of them, as for a module of your own.
-//! * [`Network`] stacks them over one flat parameter vector; [`Recurrent`] unrolls one over a sequence.
+//! * [`Network`] stacks them over one flat parameter vector; [`Recurrent`] unrolls one over a sequence; [`architecture`] makes networks from names.
 //! * [`task`]: the Single Module Task and the Arithmetic Dataset Task, for any operation, range and number of inputs;
 //!   [`TableTask`] for a [`table`] of your own, which the cargo feature `csv` reads from text.
-//! * [`train()`]: the loop, with an [`Observer`] for curves, progress and cancelling; [`Outcome`] says what came of it.
+//! * [`train()`]: the loop, with an [`Observer`] for curves, progress and cancelling; [`Outcome`] says what came of it. [`train_until()`] stops by itself, and
+//!   [`train::resume`] goes on from a saved state.
 //! * `second_order`, with the cargo feature `second-order`: Levenberg-Marquardt for any stack, rounding to arithmetic, and schedules that
 //!   alternate it with Adam; it solves what first-order training does not.
-//! * [`formula`]: a trained network read as arithmetic.
+//! * [`formula`]: a trained network read as arithmetic, or as source text in Rust, C and Python, by way of [`expression`]s.
+//! * `save` and `tensor`, with the cargo feature `save`: networks as safetensors files.
 //! * [`rng`]: two families of random streams, fast ones and those of the published experiments to the bit.
 //!
 //! # Promises
@@ -47,6 +53,8 @@ mod error;
 pub mod expression;
 pub mod formula;
 pub mod gradcheck;
+#[cfg(any(doc, doctest))]
+pub mod guide;
 pub mod lane;
 pub mod laws;
 pub mod loss;
@@ -94,7 +102,7 @@ pub use module::{
 pub use network::{Network, Workspace};
 pub use noise::Noise;
 pub use operation::Operation;
-pub use optim::Optimiser;
+pub use optim::{Optimisation, Optimiser};
 pub use penalty::{Penalty, Schedule};
 pub use range::{Distribution, Interval, Uniform};
 pub use real::Real;

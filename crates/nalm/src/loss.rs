@@ -8,6 +8,7 @@ use std::str::FromStr;
 
 /// A loss over the outputs of one batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Loss {
     /// The mean of (y - t)^2.
     #[default]

@@ -9,6 +9,7 @@ use std::str::FromStr;
 
 /// A distribution of multiplicative noise, drawn anew for every row and input in every training pass.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Noise {
     /// Uniform on [low, high); the paper's `U[1,5]`.
     Uniform {

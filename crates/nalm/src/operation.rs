@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 /// What a target computes from its two operands (the unary ones ignore the second).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Operation {
     /// a * b
     Mul,

@@ -5,6 +5,7 @@ use crate::{Error, Real};
 
 /// An optimiser and its settings.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Optimiser {
     /// Adam (Kingma and Ba 2015) in the order of operations of PyTorch 1.5.
     Adam {
@@ -63,8 +64,13 @@ pub struct Optimisation<R> {
 }
 
 impl<R: Real> Optimisation<R> {
-    /// Starts optimising a vector of `len` parameters.
-    pub fn new(optimiser: Optimiser, len: usize, instructions: InstructionSet) -> Result<Self, Error> {
+    /// Starts optimising a vector of `len` parameters, with the fastest instructions of this machine. Results do not depend on these.
+    pub fn new(optimiser: Optimiser, len: usize) -> Result<Self, Error> {
+        Self::on(InstructionSet::best(), optimiser, len)
+    }
+
+    /// The same with given instructions.
+    pub fn on(instructions: InstructionSet, optimiser: Optimiser, len: usize) -> Result<Self, Error> {
         optimiser.check()?;
         let square = if matches!(optimiser, Optimiser::Adam { .. }) { len } else { 0 };
         Ok(Self {
@@ -95,7 +101,25 @@ impl<R: Real> Optimisation<R> {
     }
 
     /// Moves the parameters along the gradient.
-    pub fn step(&mut self, p: &mut [R], gradient: &[R]) {
+    ///
+    /// ```
+    /// use nalm::{Optimisation, Optimiser};
+    ///
+    /// let mut descent = Optimisation::new(Optimiser::Sgd { learning_rate: 0.5, momentum: 0.0 }, 2)?;
+    /// let mut p = [1.0, 2.0];
+    /// descent.step(&mut p, &[1.0, -2.0])?;
+    /// assert_eq!(p, [0.5, 3.0]);
+    /// # Ok::<(), nalm::Error>(())
+    /// ```
+    pub fn step(&mut self, p: &mut [R], gradient: &[R]) -> Result<(), Error> {
+        Error::sizes("parameters of the optimiser", p.len(), self.mean.len())?;
+        Error::sizes("numbers in the gradient", gradient.len(), self.mean.len())?;
+        self.advance(p, gradient);
+        Ok(())
+    }
+
+    /// [`Optimisation::step`] for sizes that are known to fit.
+    pub(crate) fn advance(&mut self, p: &mut [R], gradient: &[R]) {
         let mean = &mut self.mean;
         match self.optimiser {
             Optimiser::Adam { learning_rate, beta1, beta2, epsilon } => {
@@ -162,10 +186,10 @@ mod tests {
 
     fn three_steps(optimiser: Optimiser) -> [f64; 2] {
         let mut p = [1.0, -2.0];
-        let mut optimisation = Optimisation::new(optimiser, 2, InstructionSet::best()).unwrap();
+        let mut optimisation = Optimisation::new(optimiser, 2).unwrap();
         for _ in 0..3 {
             let gradient = [2.0 * p[0], 6.0 * p[1]];
-            optimisation.step(&mut p, &gradient);
+            optimisation.step(&mut p, &gradient).unwrap();
         }
         p
     }
@@ -187,15 +211,17 @@ mod tests {
 
     #[test]
     fn a_memory_taken_over_goes_on_alike() {
-        let mut first = Optimisation::new(Optimiser::adam(0.1), 2, InstructionSet::best()).unwrap();
+        let mut first = Optimisation::new(Optimiser::adam(0.1), 2).unwrap();
         let mut p = [1.0f32, -2.0];
-        first.step(&mut p, &[0.5, 0.25]);
-        let mut second = Optimisation::new(Optimiser::adam(0.1), 2, InstructionSet::best()).unwrap();
+        first.step(&mut p, &[0.5, 0.25]).unwrap();
+        let mut second = Optimisation::new(Optimiser::adam(0.1), 2).unwrap();
         let (mean, square, powers) = first.memory();
         second.remember(mean, square, powers).unwrap();
         let mut q = p;
-        first.step(&mut p, &[-0.1, 3.0]);
-        second.step(&mut q, &[-0.1, 3.0]);
+        first.step(&mut p, &[-0.1, 3.0]).unwrap();
+        second.step(&mut q, &[-0.1, 3.0]).unwrap();
+        let error = second.step(&mut q, &[0.0]).unwrap_err().to_string();
+        assert_eq!(error, "numbers in the gradient: got 1, but 2 is needed");
         assert_eq!(p, q);
         assert!(second.remember(&[0.0], &[0.0, 0.0], powers).unwrap_err().to_string().contains("mean gradients"));
     }

@@ -4,6 +4,7 @@ use crate::{Error, Real};
 
 /// How strong a penalty is at a training step.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Schedule {
     /// Always at full strength.
     Constant,

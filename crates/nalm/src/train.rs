@@ -240,7 +240,7 @@ impl<'a, R: Real> Run<'a, R> {
             evaluation: all[..if all[0] == all[1] { 1 } else { 2 }].iter().map(|&all| network.workspace(all)).collect(),
             gradient: vec![R::ZERO; params.len()],
             shake: vec![R::ZERO; params.len()],
-            optimisation: Optimisation::new(config.optimiser, params.len(), config.instructions)?,
+            optimisation: Optimisation::on(config.instructions, config.optimiser, params.len())?,
             noise: init.noise_after(&key),
             noiseless: false,
             history: History::with_capacity(rows + 1),
@@ -259,7 +259,7 @@ impl<'a, R: Real> Run<'a, R> {
             self.batch = Batch::zeros(shape.inputs, shape.outputs, at);
             self.work = self.network.workspace(at);
         }
-        self.optimisation = Optimisation::new(config.optimiser, self.params.len(), config.instructions)?;
+        self.optimisation = Optimisation::on(config.instructions, config.optimiser, self.params.len())?;
         self.history.clear();
         (self.config, self.noiseless) = (config, noiseless);
         Ok(())
@@ -268,7 +268,7 @@ impl<'a, R: Real> Run<'a, R> {
     /// Begins anew from other random weights; data and noise go on.
     pub(crate) fn start_over(&mut self) -> Result<(), Error> {
         self.network.init(&mut self.params, &mut self.noise);
-        self.optimisation = Optimisation::new(self.config.optimiser, self.params.len(), self.config.instructions)?;
+        self.optimisation = Optimisation::on(self.config.instructions, self.config.optimiser, self.params.len())?;
         self.history.clear();
         self.reinits += 1;
         Ok(())
@@ -339,7 +339,7 @@ impl<'a, R: Real> Run<'a, R> {
             let clip = R::of(clip);
             gradient.iter_mut().for_each(|g| *g = g.at_most(clip).at_least(-clip));
         }
-        self.optimisation.step(params, gradient);
+        self.optimisation.advance(params, gradient);
         if config.clamp {
             network.project(params);
         }

@@ -11,6 +11,10 @@ use crate::rng::Rng;
 use crate::{Error, Lane, Operation, Real};
 
 /// The weighted product.
+///
+/// ```text
+/// y_o = prod_i (x_i w_oi)
+/// ```
 #[derive(Clone, Debug)]
 pub struct Fc {
     shape: Shape,

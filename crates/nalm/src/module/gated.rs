@@ -13,6 +13,10 @@ use crate::rng::Rng;
 use crate::{Error, Lane, Operation, Real};
 
 /// A gate between a NAU and a multiplication unit `M`, which is an [`Nmu`] or an [`Snmu`].
+///
+/// ```text
+/// y = g NAU(x) + (1 - g) sNMU(x),  g = sigmoid(G x)
+/// ```
 #[derive(Clone, Debug)]
 pub struct Gated<M> {
     name: &'static str,

@@ -24,6 +24,10 @@ const OMEGA: f64 = 20.0;
 const REACH: f64 = 20.0;
 
 /// The improved NALU.
+///
+/// ```text
+/// y = g W_a x + (1 - g) exp(min(W_m ln max(|x|, 1e-7), 20)) prod_i (sgn(x_i) |w_m| + 1 - |w_m|),  g = sigmoid(ghat)
+/// ```
 #[derive(Clone, Debug)]
 pub struct Inalu {
     shape: Shape,

@@ -12,6 +12,10 @@ use crate::rng::Rng;
 use crate::{Error, Lane, Operation, Real};
 
 /// An affine layer.
+///
+/// ```text
+/// y_o = sum_i w_oi x_i + b_o
+/// ```
 #[derive(Clone, Debug)]
 pub struct Linear {
     shape: Shape,

@@ -13,6 +13,10 @@ use crate::setting::{Kind, Setting};
 use crate::{Error, Lane, Operation, Real};
 
 /// A multi-layer perceptron with one hidden layer.
+///
+/// ```text
+/// y = W2 max(W1 x + b1, 0) + b2
+/// ```
 #[derive(Clone, Debug)]
 pub struct Mlp {
     shape: Shape,

@@ -10,6 +10,10 @@ use crate::rng::Rng;
 use crate::{Error, Lane, Operation, Real};
 
 /// The product of all inputs.
+///
+/// ```text
+/// y_o = prod_i x_i
+/// ```
 #[derive(Clone, Debug)]
 pub struct Product {
     shape: Shape,

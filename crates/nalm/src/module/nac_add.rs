@@ -12,6 +12,10 @@ use crate::rng::Rng;
 use crate::{Error, Lane, Operation, Real};
 
 /// The additive neural accumulator.
+///
+/// ```text
+/// y_o = sum_i w_oi x_i,  w = tanh(what) sigmoid(mhat)
+/// ```
 #[derive(Clone, Debug)]
 pub struct NacAdd {
     shape: Shape,

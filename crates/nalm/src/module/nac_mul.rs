@@ -15,6 +15,10 @@ use crate::{Error, Lane, Operation, Real};
 pub(super) const EPSILON: f64 = 1e-7;
 
 /// The multiplicative neural accumulator.
+///
+/// ```text
+/// y_o = exp(sum_i w_oi ln(|x_i| + 1e-7)),  w = tanh(what) sigmoid(mhat)
+/// ```
 #[derive(Clone, Debug)]
 pub struct NacMul {
     shape: Shape,

@@ -17,6 +17,10 @@ use crate::rng::Rng;
 use crate::{Error, Lane, Operation, Real};
 
 /// The neural arithmetic logic unit.
+///
+/// ```text
+/// y = g a + (1 - g) m,  a = W x,  m = exp(W ln(|x| + 1e-7)),  g = sigmoid(G x),  W = tanh(what) sigmoid(mhat)
+/// ```
 #[derive(Clone, Debug)]
 pub struct Nalu {
     name: &'static str,

@@ -14,6 +14,10 @@ use crate::rng::Rng;
 use crate::{Error, Lane, Operation, Real};
 
 /// The neural addition unit.
+///
+/// ```text
+/// y_o = sum_i w_oi x_i
+/// ```
 #[derive(Clone, Debug)]
 pub struct Nau {
     shape: Shape,

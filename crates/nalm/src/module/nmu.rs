@@ -15,6 +15,10 @@ use crate::rng::Rng;
 use crate::{Error, Lane, Operation, Real};
 
 /// The neural multiplication unit.
+///
+/// ```text
+/// y_o = prod_i (x_i w_oi + 1 - w_oi)
+/// ```
 #[derive(Clone, Debug)]
 pub struct Nmu {
     shape: Shape,

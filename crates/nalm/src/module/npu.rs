@@ -21,6 +21,10 @@ use std::f64::consts::PI;
 const EPSILON: f64 = 1.0 / 8_388_608.0;
 
 /// The neural power unit, or, without imaginary weights, the RealNPU.
+///
+/// ```text
+/// y_o = exp(sum_i (w_r ln r - w_i k)) cos(sum_i (w_r k + w_i ln r)),  r = g (|x| + 2^-23) + 1 - g,  k = pi g [x < 0]
+/// ```
 #[derive(Clone, Debug)]
 pub struct Npu {
     shape: Shape,

@@ -20,6 +20,10 @@ use crate::setting::{Kind, Setting};
 use crate::{Denoiser, Error, Lane, Noise, Operation, Real};
 
 /// The stochastic neural multiplication unit.
+///
+/// ```text
+/// y_o = prod_i (n_i x_i w_oi + 1 - w_oi) / prod_i (n_i w_oi + 1 - w_oi); the NMU in evaluation
+/// ```
 #[derive(Clone, Debug)]
 pub struct Snmu {
     name: &'static str,

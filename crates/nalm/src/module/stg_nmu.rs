@@ -16,6 +16,10 @@ use crate::setting::{Kind, Setting};
 use crate::{Error, Lane, Operation, Real};
 
 /// The NMU with stochastic gates.
+///
+/// ```text
+/// y_o = prod_i (x_i w_oi + 1 - w_oi),  w = clamp(mu + e, 0, 1),  e ~ N(0, sigma^2); e = 0 in evaluation
+/// ```
 #[derive(Clone, Debug)]
 pub struct StgNmu {
     shape: Shape,

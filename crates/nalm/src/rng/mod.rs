@@ -60,6 +60,7 @@ impl FromStr for Stream {
 
 /// What a stream is used for. Streams of different purposes never share numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Purpose {
     /// Which inputs matter.
     Subset,
