@@ -17,6 +17,7 @@ use crate::lane::{InstructionSet, flat};
 use crate::loss::Loss;
 use crate::module::{Options, Pass, Shape, Spec};
 use crate::rng::{Purpose, Rng};
+use crate::setting::{Setting, Value};
 use crate::{Error, Lane, Network, Operation, Real, gradcheck};
 use std::fmt::{self, Display};
 
@@ -285,20 +286,45 @@ fn formula(spec: &Spec<f64>) -> Result<(), How> {
 }
 
 fn options(spec: &Spec<f64>) -> Result<(), How> {
-    for network in networks(spec)? {
-        let unit = &network.layers()[0];
-        let options = unit.options().check(spec.name, spec.options)?;
-        let again = Network::new(vec![(spec.build)(unit.shape(), &options)?])?;
-        let same = again.layers()[0].options() == unit.options() && again.param_len() == network.param_len();
-        ensure(same, || format!("{} is not what was built ({})", again.layers()[0].layer(), size(&network)))?;
-        let (p, x) = (initial(&network), rows(&network, ROWS, 0.5, 2.0));
-        ensure(bits(&initial(&again)) == bits(&p), || format!("it starts elsewhere ({})", size(&network)))?;
-        let outputs = |network: &Network<f64>| -> Result<Vec<u64>, Error> {
-            Ok(bits(network.forward_rows(&p, &x, Pass::Train(&mut noise()), &mut network.row_workspace())?))
-        };
-        ensure(outputs(&again)? == outputs(&network)?, || format!("outputs differ ({})", size(&network)))?;
+    for chosen in choices(spec) {
+        for (inputs, outputs) in [SHAPES[0], SHAPES[2]] {
+            // Not every value makes sense, and not every shape.
+            let Ok(unit) = (spec.build)(Shape::new(inputs, outputs)?, &chosen) else { continue };
+            let network = Network::new(vec![unit])?;
+            let unit = &network.layers()[0];
+            let options = unit.options().check(spec.name, spec.options)?;
+            let again = Network::new(vec![(spec.build)(unit.shape(), &options)?])?;
+            let same = again.layers()[0].options() == unit.options() && again.param_len() == network.param_len();
+            ensure(same, || format!("{} is not {}", again.layers()[0].layer(), unit.layer()))?;
+            let (p, x) = (initial(&network), rows(&network, ROWS, 0.5, 2.0));
+            ensure(bits(&initial(&again)) == bits(&p), || format!("{} starts elsewhere", unit.layer()))?;
+            let trained = |network: &Network<f64>| -> Result<Vec<u64>, Error> {
+                let mut dp = vec![0.0; network.param_len()];
+                let y = bits(network.forward_rows(&p, &x, Pass::Train(&mut noise()), &mut network.row_workspace())?);
+                network.layers()[0].penalty(&p, 1.0, &mut dp);
+                Ok([y, bits(&dp)].concat())
+            };
+            ensure(trained(&again)? == trained(&network)?, || format!("{} computes something else", unit.layer()))?;
+        }
     }
     Ok(())
+}
+
+/// The defaults, and one after the other every option that is a number or a flag with another value.
+fn choices(spec: &Spec<f64>) -> Vec<Options> {
+    let other = |setting: &Setting| {
+        let half = |x: f64| 0.5 * x + 0.01;
+        Some(match setting.parse(setting.default).ok()? {
+            Value::Flag(flag) => Value::Flag(!flag),
+            Value::Whole(n) => Value::Whole(n / 2 + 1),
+            Value::Number(x) => Value::Number(half(x)),
+            Value::Wholes(all) => Value::Wholes(all.iter().map(|n| n + 1).collect()),
+            Value::Numbers(all) => Value::Numbers(all.into_iter().map(half).collect()),
+            Value::Text(_) => return None,
+        })
+    };
+    let others = spec.options.iter().filter_map(|setting| Some(Options::new().with(setting.name, other(setting)?)));
+    std::iter::once(Options::new()).chain(others).collect()
 }
 
 fn accumulation(spec: &Spec<f64>) -> Result<(), How> {

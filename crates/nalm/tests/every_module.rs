@@ -226,3 +226,20 @@ fn every_file_of_a_unit_is_listed() {
         assert!(listed || NO_UNITS.contains(&unit.as_str()), "{unit} is not listed");
     }
 }
+
+/// The page of a type shows what it computes.
+#[test]
+fn every_type_of_a_unit_has_its_formula_in_its_documentation() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/module");
+    let mut found = 0;
+    for spec in module::list::<f32>() {
+        let Ok(text) = std::fs::read_to_string(folder.join(format!("{}.rs", spec.name.replace('-', "_")))) else {
+            continue;
+        };
+        if let Some((before, _)) = text.split_once("pub struct") {
+            assert!(before.contains(&format!("/// {}\n", spec.formula)), "{}", spec.name);
+            found += 1;
+        }
+    }
+    assert!(found >= 13, "{found}");
+}
