@@ -4,6 +4,7 @@ use super::scan::{self, Found, Visitor};
 use super::{Contents, Problem, Session, Store};
 use crate::error::{Error, Result};
 use crate::run::{Outline, Row};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -64,6 +65,10 @@ pub struct Index {
     pub duplicates: usize,
     /// What is wrong; of very many things, the first thousand.
     pub problems: Vec<Problem>,
+    /// The names of all metrics of rows in today's form.
+    metrics: BTreeSet<String>,
+    /// Whether there are rows of earlier versions.
+    has_old_rows: bool,
 }
 
 impl Index {
@@ -74,7 +79,8 @@ impl Index {
         for store in stores {
             for file in store.segments()? {
                 let segment = index.segments.len() as u32;
-                let mut collect = Collect { index: &mut index, all: &mut all, segment, started: false };
+                let mut collect =
+                    Collect { index: &mut index, all: &mut all, segment, started: false, names: Vec::new() };
                 let torn = scan::scan(store.files(), &file, &mut collect)?;
                 index.torn += torn;
                 index.segments.push((file, store.root().to_path_buf()));
@@ -135,6 +141,11 @@ impl Index {
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
+    }
+
+    /// The names of all metrics that any row has; nothing where rows of earlier versions must be asked one by one.
+    pub fn metrics(&self) -> Option<&BTreeSet<String>> {
+        (!self.has_old_rows).then_some(&self.metrics)
     }
 
     /// How many segments there are.
@@ -305,6 +316,8 @@ struct Collect<'a> {
     segment: u32,
     /// Whether the segment has had a header; a row before it belongs to nobody.
     started: bool,
+    /// The metrics of the last row, which are mostly those of the next.
+    names: Vec<String>,
 }
 
 impl Visitor for Collect<'_> {
@@ -323,7 +336,15 @@ impl Visitor for Collect<'_> {
         if !self.started {
             self.session(Session::default());
         }
-        let Found { id, is_failed, json, sum, offset } = row;
+        let Found { id, is_failed, json, sum, offset, metrics } = row;
+        match metrics {
+            Some(names) if names.iter().eq(self.names.iter()) => {}
+            Some(names) => {
+                self.names = names.iter().map(|name| name.to_string()).collect();
+                self.index.metrics.extend(self.names.iter().cloned());
+            }
+            None => self.index.has_old_rows = true,
+        }
         let session = self.index.sessions.len() as u32 - 1;
         let len = json.len() as u32;
         self.all.push(Entry { id, offset, len, sum, segment: self.segment, session, is_failed });

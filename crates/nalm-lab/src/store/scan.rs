@@ -4,6 +4,7 @@ use super::line::{self, Head};
 use super::{Problem, SCHEMA, Session};
 use crate::error::{Error, Result};
 use crate::files::Files;
+use std::borrow::Cow;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
@@ -22,6 +23,8 @@ pub(super) struct Found<'a> {
     pub(super) sum: u32,
     /// Where its JSON begins in the segment, unpacked.
     pub(super) offset: u64,
+    /// The names of its metrics, unless an earlier version wrote it.
+    pub(super) metrics: Option<&'a [Cow<'a, str>]>,
 }
 
 /// What a scan tells.
@@ -61,6 +64,8 @@ pub(super) fn scan(files: &dyn Files, file: &Path, visitor: &mut dyn Visitor) ->
     let (mut buffer, mut offset, mut number) = (Vec::new(), 0, 0);
     // Rows since the last header, and whether the last line that could be read was a footer.
     let (mut rows, mut sealed) = (0, false);
+    // Whether it does not begin as every segment does.
+    let mut is_foreign = false;
     // Lines that cannot be read and may still be the torn end: how many, and the first of them.
     let (mut torn_lines, mut torn): (usize, Vec<(usize, String)>) = (0, Vec::new());
     let unreadable = |line: Option<usize>, why: String| Problem::Unreadable { segment: file.into(), line, why };
@@ -86,7 +91,13 @@ pub(super) fn scan(files: &dyn Files, file: &Path, visitor: &mut dyn Visitor) ->
         };
         let (json, sum, head) = match read {
             Ok(read) => read,
-            Err(why) if sealed || packed => {
+            // A file that somebody put there is no segment that is torn.
+            Err(_) if number == 1 && !is_torn_header(&buffer) => {
+                is_foreign = true;
+                visitor.problem(unreadable(Some(number), "it is no header of a segment".into()));
+                continue;
+            }
+            Err(why) if sealed || packed || is_foreign => {
                 visitor.problem(unreadable(Some(number), why));
                 continue;
             }
@@ -121,11 +132,18 @@ pub(super) fn scan(files: &dyn Files, file: &Path, visitor: &mut dyn Visitor) ->
             }
         } else if let (Some(id), "completed" | "diverged" | "failed") = (head.number(), &*head.status) {
             rows += 1;
-            visitor.row(Found { id, is_failed: head.status == "failed", json, sum, offset: start });
+            let metrics = head.metrics.as_ref().map(|names| names.0.as_slice());
+            visitor.row(Found { id, is_failed: head.status == "failed", json, sum, offset: start, metrics });
         } else {
             let why = format!("it has the identity '{}' and the status '{}', which no row has", head.id, head.status);
             visitor.problem(unreadable(Some(number), why));
         }
     }
     Ok(torn_lines)
+}
+
+/// Whether a process can have left this as all of its segment: the beginning of a header, or nothing where a disk has lost it.
+fn is_torn_header(line: &[u8]) -> bool {
+    let begins = line.starts_with(b"{\"") || line == b"{";
+    (begins && !line.ends_with(b"\n")) || line.iter().all(|byte| *byte == 0)
 }
