@@ -48,5 +48,8 @@ fn check(store: &Store) -> Result<()> {
     writeln!(out, "problems   {}", index.problems.len())?;
     failed.iter().try_for_each(|run| writeln!(out, "failed: run {}: {}", run.id, run.reason))?;
     drop(out);
+    for file in store.passed_over()? {
+        say!("{} is not read: names of segments end in .jsonl or .gz", file.display());
+    }
     sound(&index)
 }

@@ -1,8 +1,9 @@
 //! Every row held against itself: identities from specifications, versions from headers, metrics and hashes as far as a row has what they
 //! are made of.
 
-use super::{Entry, Index, Problem, Store, pack};
+use super::{Entry, Index, Problem, Store, pack, tensors};
 use crate::error::{Error, Result};
+use crate::files;
 use crate::run::{Row, history};
 
 /// What is wrong with a store, beyond what shows when it is read.
@@ -16,7 +17,10 @@ pub fn audit(store: &Store, index: &Index) -> Result<Vec<Problem>> {
     }
     for entry in index.entries() {
         match index.row(entry) {
-            Ok(row) => problems.extend(forged(index, entry, &row).into_iter().chain(missing(index, entry, &row))),
+            Ok(row) => {
+                problems.extend(forged(index, entry, &row).into_iter().chain(missing(index, entry, &row)));
+                problems.extend(damaged(store, index, entry, &row)?);
+            }
             Err(Error::Unsound(why)) => problems.push(Problem::Forged { id: entry.id(), what: why }),
             Err(error) => return Err(error),
         }
@@ -56,4 +60,15 @@ fn missing(index: &Index, entry: &Entry, row: &Row) -> Option<Problem> {
     let store = index.store_of(entry);
     let expected = store.join("weights").is_dir() && !store.join(file).is_file();
     expected.then(|| Problem::Missing { id: row.id.clone(), file: file.into() })
+}
+
+/// A network that is there can be read.
+fn damaged(store: &Store, index: &Index, entry: &Entry, row: &Row) -> Result<Option<Problem>> {
+    let Some(file) = row.artefacts.get("weights_file").and_then(|file| file.as_str()) else { return Ok(None) };
+    let path = index.store_of(entry).join(file);
+    if !path.is_file() {
+        return Ok(None);
+    }
+    let fault = tensors::fault(&files::read(store.files(), &path)?);
+    Ok(fault.map(|fault| Problem::Forged { id: row.id.clone(), what: format!("{file} {fault}") }))
 }

@@ -1,7 +1,7 @@
 //! Several stores into one: their segments have unique names, so copying those that are not there yet is all there is to it.
 
 use super::Store;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, ensure};
 use crate::files;
 use std::io::Read;
 use std::path::Path;
@@ -35,6 +35,7 @@ enum Relation {
 
 fn copy(store: &Store, from: &Path, into: &Store, to: &Path) -> Result<()> {
     if to.exists() {
+        ensure!(to.is_file(), "{} is in the way: it is no file", to.display());
         match relation(store, from, into, to)? {
             Relation::Same | Relation::Longer => return Ok(()),
             Relation::Prefix => {}

@@ -91,6 +91,13 @@ impl Store {
         self.folder("seg", |file| file.extension().is_some_and(|e| e == "jsonl" || e == "gz"))
     }
 
+    /// Files among its segments whose names are not those of segments, so that nobody reads them. What programs hide is not meant.
+    pub fn passed_over(&self) -> Result<Vec<PathBuf>> {
+        let hidden = |file: &Path| file.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+        let segments = self.segments()?;
+        self.folder("seg", |file| !hidden(file) && !segments.iter().any(|segment| segment == file))
+    }
+
     /// Networks that are too large for a row.
     fn weights(&self) -> Result<Vec<PathBuf>> {
         self.folder("weights", |file| file.extension().is_some_and(|e| e == "safetensors"))

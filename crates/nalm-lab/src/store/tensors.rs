@@ -4,6 +4,7 @@ use super::Store;
 use crate::error::{Error, Result};
 use crate::files;
 use crate::task::Tensors;
+use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype, TensorView};
 use std::collections::HashMap;
 
@@ -21,4 +22,9 @@ pub(super) fn save(tensors: &Tensors, store: &Store, id: &str) -> Result<()> {
     // One text only: several would stand in the order of a hash, which differs from process to process.
     let about = tensors.about.as_ref().map(|text| HashMap::from([("nalm".to_string(), text.clone())]));
     files::replace(store.files(), &path, &safetensors::serialize(views, about).map_err(wrong)?)
+}
+
+/// What is wrong with the file of a network, if anything is.
+pub(super) fn fault(bytes: &[u8]) -> Option<String> {
+    SafeTensors::deserialize(bytes).err().map(|error| format!("is no network any more; it was damaged or cut: {error}"))
 }
