@@ -60,7 +60,7 @@ pub(crate) fn run(registry: &Registry, arguments: &Status) -> Result<()> {
         writeln!(
             out,
             "{}: {} runs in {} segments, {} failed, {} torn lines, {} duplicates, {} problems",
-            arguments.store.display(),
+            crate::shown(&arguments.store.to_string_lossy()),
             index.len(),
             index.segments(),
             failed.len(),
@@ -73,7 +73,7 @@ pub(crate) fn run(registry: &Registry, arguments: &Status) -> Result<()> {
             let Standing { experiment, preset, done, runs, .. } = s;
             writeln!(out, "{experiment:width$} {preset:6} {done:>6} of {runs:>6} done")?;
         }
-        failed.iter().try_for_each(|run| writeln!(out, "failed: run {}: {}", run.id, run.reason))?;
+        failed.iter().try_for_each(|run| writeln!(out, "failed: run {}: {}", run.id, crate::shown(&run.reason)))?;
     }
     sound(&index)?;
     let missing: usize = all.iter().map(|s| s.runs - s.done).sum();
