@@ -5,7 +5,8 @@
 #
 # OTHER is a binary to compare with. One from before there was one form of rows reads a store in the form of that time. Both are measured
 # TIMES times in turn; the table has the median of the seconds, that of the seconds of all cores together, which depends less on what else
-# the machine does, and the most memory. ONLY is a part of the names of the commands to measure.
+# the machine does, and the most memory. ONLY is a regular expression for the names of the
+# commands to measure, such as 'csv|stats'.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 rows=${1:-1000000}
@@ -52,7 +53,7 @@ summary() {
 row() {
   local name=$1 before=–
   shift
-  [[ "$name" == *"$only"* ]] || return 0
+  [[ "$name" =~ $only ]] || return 0
   rm -f seconds-old seconds-new
   for ((k = 0; k < times; k++)); do
     if [ -n "$other" ]; then
@@ -79,7 +80,7 @@ if [ -f size-new ]; then
   echo "| size when packed | $before | $(($(cat size-new) / 1000000)) MB |"
 fi
 # A table a thousand times as large as the store has rows: the exported one, several times over, as if of several modules.
-if [[ "stats" == *"$only"* ]]; then
+if [[ "nalm stats" =~ $only ]]; then
   "$nalm" export --csv rows.csv --store new
   head -n 1 rows.csv >many.csv
   module=0
