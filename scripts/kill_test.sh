@@ -3,15 +3,18 @@
 #
 #   scripts/kill_test.sh [KILLS]
 #
-# Most kills hit `nalm run`; a tenth hit a run with images amid its epochs, and a tenth merging and packing. Prints what it did as a table.
+# Most kills hit `nalm run`; a tenth hit a run with images amid its epochs, and a tenth merging, packing and compacting while a run adds
+# rows. Prints what it did as a table.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 kills=${1:-200}
 cargo build --release --quiet -p nalm-cli
-nalm=$PWD/target/release/nalm
 export NALM_MNIST=$PWD/data/mnist
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+# A copy, so that building goes on meanwhile.
+cp "${CARGO_TARGET_DIR:-target}/release/nalm" "$work/nalm"
+nalm=$work/nalm
 cd "$work"
 
 # Starts a command and kills it after up to so many milliseconds; fails if it ended before.
@@ -62,15 +65,27 @@ while ((hits < kills / 10)); do
 done
 echo "| \`nalm run\` with images (stores: $stores) | $hits | $("$nalm" store check calm-images | awk '/^rows/ {print $2}') | 0 | $want, the same |"
 
-# Merging and packing.
+# Merging, packing and compacting while a run adds rows: killed again and again, and done once more when the run has ended.
 want=$(rows calm)
-hits=0
+hits=0 stores=0 merges=0 packs=0 compacts=0
 while ((hits < kills / 10)); do
-  rm -rf merged packed
-  if hit 30 "$nalm" store merge calm --into merged; then hits=$((hits + 1)); fi
-  if hit 60 "$nalm" store pack calm --into packed; then hits=$((hits + 1)); fi
-  "$nalm" store merge calm --into merged >/dev/null 2>&1
-  "$nalm" store pack calm --into packed 2>/dev/null
-  [ "$(rows merged)" = "$want" ] && [ "$(rows packed)" = "$want" ] || { echo "a copy differs after $hits kills" >&2; exit 1; }
+  rm -rf live merged packed
+  stores=$((stores + 1))
+  "$nalm" "${numbers[@]}" --store live 2>/dev/null &
+  run=$!
+  while [ ! -d live/seg ]; do sleep 0.01; done
+  while kill -0 "$run" 2>/dev/null && ((merges + packs + compacts < kills / 10)); do
+    if hit 20 "$nalm" store merge live --into merged; then merges=$((merges + 1)); fi
+    if hit 60 "$nalm" store pack live --into packed; then packs=$((packs + 1)); fi
+    if hit 40 "$nalm" store compact live; then compacts=$((compacts + 1)); fi
+  done
+  hits=$((merges + packs + compacts))
+  wait "$run"
+  "$nalm" store merge live --into merged >/dev/null
+  "$nalm" store pack live --into packed 2>/dev/null
+  for store in live merged packed; do
+    "$nalm" store check "$store" >/dev/null
+    [ "$(rows "$store")" = "$want" ] || { echo "$store differs after $hits kills" >&2; exit 1; }
+  done
 done
-echo "| \`nalm store merge\` and \`pack\` | $hits | $("$nalm" store check merged | awk '/^rows/ {print $2}') | 0 | $want, the same |"
+echo "| \`nalm store merge\` ($merges), \`pack\` ($packs), \`compact\` ($compacts) during \`nalm run\` (stores: $stores) | $hits | $("$nalm" store check merged | awk '/^rows/ {print $2}') each | 0 | $want, the same |"

@@ -12,7 +12,7 @@
 /// A line on the standard error. If nobody reads it, that is no reason to stop.
 macro_rules! say {
     ($($text:tt)*) => {
-        _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("{}\n", format_args!($($text)*)))
+        _ = std::io::Write::write_all(&mut std::io::stderr(), $crate::shown(&format!("{}\n", format_args!($($text)*))).as_bytes())
     };
 }
 
@@ -25,6 +25,7 @@ mod signal;
 use arguments::{Cli, Verb};
 use clap::Parser;
 use nalm_lab::Registry;
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -32,6 +33,12 @@ use std::process::ExitCode;
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct CrateReadme;
+
+/// Text for a terminal: names of files and of groups may hold what would move its cursor.
+fn shown(text: &str) -> Cow<'_, str> {
+    let moves = |c: char| c.is_control() && !['\n', '\t'].contains(&c);
+    if text.contains(moves) { text.replace(moves, "\u{fffd}").into() } else { text.into() }
+}
 
 /// Does what the arguments say; the first of them is the name of the program.
 pub fn run(registry: &Registry, arguments: impl IntoIterator<Item = OsString>) -> ExitCode {

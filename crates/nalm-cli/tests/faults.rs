@@ -209,6 +209,33 @@ fn exports() {
     assert!(hit > 12, "{hit}");
 }
 
+/// A run with images: the states that it saves on its way, its network, and its row. It is taken up from whatever state there is.
+#[cfg(feature = "images")]
+#[test]
+fn checkpoints_of_an_image_run() {
+    let (folder, start) = (scratch(), BTreeMap::new());
+    // The smallest there is: one sample a pair, pictures of 14 x 14 pixels, two epochs with a state after each.
+    let smoke = ["run", "mnist-isolated-full", "--preset", "smoke", "--set", "halved=true"];
+    let run = [&smoke[..], &["--set", "epochs=2", "--checkpoint", "0", "--threads", "1"]].concat();
+    succeed(folder.path(), &run);
+    let want = compacted(folder.path(), "results");
+    assert_eq!(want.lines().count(), 1);
+    let whole = |path: &str, folder: &str| path.contains(folder) && path.ends_with(".safetensors");
+    let networks = |all: &BTreeMap<PathBuf, Vec<u8>>| only(all, |path| whole(path, "weights/"));
+    let network = networks(&files(folder.path()));
+    assert_eq!(network.len(), 1);
+    let saved = std::cell::Cell::new(0);
+    let hit = every_fault(&start, &run, |here, fault, left| {
+        saved.set(saved.get() + only(left, |path| whole(path, "checkpoints/")).len());
+        assert_eq!(compacted(here, "results"), want, "{fault}");
+        let now = files(here);
+        assert!(networks(&now) == network, "{fault}: another network");
+        assert!(only(&now, |path| whole(path, "checkpoints/")).is_empty(), "{fault}");
+        no_parts(left, fault);
+    });
+    assert!(hit > 60 && saved.get() > 20, "{hit} faults, {} of them left a state", saved.get());
+}
+
 /// A segment that is removed or cut while it is written is missed at the end.
 #[test]
 fn a_segment_that_somebody_removes_is_missed() {

@@ -4,20 +4,25 @@ use super::sound;
 use crate::arguments::Export;
 use anyhow::Result;
 use nalm_lab::experiment::{Overrides, built_in};
-use nalm_lab::run::{Outline, Spec, schedule};
+use nalm_lab::run::{Outline, schedule};
 use nalm_lab::store::{Entry, Index};
 use nalm_lab::{Error, Registry, files};
 use serde::Deserialize;
-use serde::de::IgnoredAny;
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{PoisonError, RwLock};
 
 pub(crate) fn run(registry: &Registry, arguments: &Export) -> Result<()> {
     let index = registry.store(&arguments.store).existing()?;
+    for path in [&arguments.csv, &arguments.jsonl].into_iter().flatten().filter(|path| *path != Path::new("-")) {
+        ensure_outside(&arguments.store, path)?;
+    }
     if let Some(path) = &arguments.jsonl {
         let experiments = membership(registry)?;
         let line =
@@ -25,15 +30,36 @@ pub(crate) fn run(registry: &Registry, arguments: &Export) -> Result<()> {
         write(registry, path, |out| lines(&index, line, out))?;
     }
     if let Some(path) = &arguments.csv {
-        let metrics = metrics(&index)?;
+        let metrics = match index.metrics() {
+            Some(names) => names.iter().cloned().collect(),
+            None => metrics(&index)?,
+        };
         write(registry, path, |out| {
-            let mut names: Vec<&str> = head().collect();
-            names.extend(metrics.iter().map(String::as_str));
-            out.write_all(&record(names)?)?;
-            lines(&index, |entry| csv_line(&index, entry, &metrics), out)
+            let mut names = Line::new();
+            head().try_for_each(|name| names.text(name))?;
+            metrics.iter().try_for_each(|name| names.text(name))?;
+            out.write_all(&names.end()?)?;
+            let wrong = |error: csv::Error| Error::File { what: "cannot write CSV".into(), cause: error.into() };
+            let line = |entry: &Entry| with_row(&index, entry, |row| csv_line(row, &metrics))?.map_err(wrong);
+            lines(&index, line, out)
         })?;
     }
     sound(&index)
+}
+
+/// A table among the segments of a store would take the place of one, or be read as one.
+fn ensure_outside(store: &Path, path: &Path) -> Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let inside =
+        |part: &str| matches!((folder.canonicalize(), store.join(part).canonicalize()), (Ok(a), Ok(b)) if a == b);
+    if ["seg", "weights", "checkpoints"].into_iter().any(inside) {
+        let (path, store) = (path.display(), store.display());
+        return Err(Error::Request(format!(
+            "{path} would lie among the files of the store {store}; give another folder"
+        ))
+        .into());
+    }
+    Ok(())
 }
 
 /// Writes a file as a whole, or to the standard output.
@@ -94,32 +120,132 @@ fn json_line(index: &Index, entry: &Entry, experiments: &[&str]) -> Result<Vec<u
     Ok(format!("{value}\n").into_bytes())
 }
 
-/// The names of a row's metrics; its other parts are passed over.
-#[derive(Deserialize)]
-struct Names<'a> {
-    #[serde(borrow)]
-    metrics: BTreeMap<Cow<'a, str>, IgnoredAny>,
-}
-
-/// The names of all metrics that any row has.
+/// The names of all metrics that any row has, row by row.
 fn metrics(index: &Index) -> Result<Vec<String>> {
-    let all = Mutex::new(BTreeSet::<String>::new());
+    let all = RwLock::new(BTreeSet::<String>::new());
     let look = |entry: &Entry| {
-        let text = index.text(entry)?;
-        let put = |name: &str| {
-            let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
-            if !all.contains(name) {
-                all.insert(name.into());
-            }
-        };
-        match serde_json::from_slice::<Names<'_>>(&text) {
-            Ok(names) => names.metrics.keys().for_each(|name| put(name)),
-            Err(_) => index.outline(entry)?.metrics.keys().for_each(|name| put(name)),
+        // Nearly every row has the names of those before it, so threads only read, and need not wait for each other.
+        let new: Vec<String> = with_row(index, entry, |row| {
+            let known = all.read().unwrap_or_else(PoisonError::into_inner);
+            row.metrics.names().filter(|name| !known.contains(*name)).map(String::from).collect()
+        })?;
+        if !new.is_empty() {
+            all.write().unwrap_or_else(PoisonError::into_inner).extend(new);
         }
         Ok(Vec::new())
     };
     index.in_order(look, |_| Ok(()))?;
     Ok(all.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().collect())
+}
+
+/// What a table shows of a row in today's form. Texts are not copied: there may be millions of rows.
+#[derive(Deserialize)]
+struct Shown<'a> {
+    #[serde(borrow)]
+    spec: Pairs<'a>,
+    #[serde(borrow)]
+    status: Cow<'a, str>,
+    #[serde(borrow)]
+    metrics: Pairs<'a>,
+}
+
+/// An object's keys and values, in the order of the keys.
+struct Pairs<'a>(Vec<(Text<'a>, Cell<'a>)>);
+
+#[derive(Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+#[serde(transparent)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+/// A value; objects and lists are rare.
+enum Cell<'a> {
+    Text(Cow<'a, str>),
+    Other(Value),
+}
+
+impl<'a> Pairs<'a> {
+    fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(name, _)| &*name.0)
+    }
+
+    fn get(&self, name: &str) -> Option<&Cell<'a>> {
+        let place = self.0.binary_search_by(|(own, _)| (*own.0).cmp(name)).ok()?;
+        Some(&self.0[place].1)
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Pairs<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visit;
+        impl<'de> Visitor<'de> for Visit {
+            type Value = Pairs<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pairs<'de>, A::Error> {
+                let mut pairs: Vec<(Text<'de>, Cell<'de>)> = Vec::with_capacity(16);
+                while let Some(pair) = map.next_entry()? {
+                    pairs.push(pair);
+                }
+                // Rows are written so; of others, the last of equal keys counts, as everywhere.
+                if !pairs.is_sorted_by(|a, b| a.0 < b.0) {
+                    pairs = pairs.into_iter().collect::<BTreeMap<_, _>>().into_iter().collect();
+                }
+                Ok(Pairs(pairs))
+            }
+        }
+        deserializer.deserialize_map(Visit)
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Cell<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visit;
+        impl<'de> Visitor<'de> for Visit {
+            type Value = Cell<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a value")
+            }
+            fn visit_unit<E>(self) -> Result<Cell<'de>, E> {
+                Ok(Cell::Other(Value::Null))
+            }
+            fn visit_bool<E>(self, flag: bool) -> Result<Cell<'de>, E> {
+                Ok(Cell::Other(flag.into()))
+            }
+            fn visit_u64<E>(self, number: u64) -> Result<Cell<'de>, E> {
+                Ok(Cell::Other(number.into()))
+            }
+            fn visit_i64<E>(self, number: i64) -> Result<Cell<'de>, E> {
+                Ok(Cell::Other(number.into()))
+            }
+            fn visit_f64<E>(self, number: f64) -> Result<Cell<'de>, E> {
+                Ok(Cell::Other(number.into()))
+            }
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Cell<'de>, E> {
+                Ok(Cell::Text(Cow::Borrowed(text)))
+            }
+            fn visit_str<E>(self, text: &str) -> Result<Cell<'de>, E> {
+                Ok(Cell::Text(Cow::Owned(text.into())))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Cell<'de>, A::Error> {
+                Value::deserialize(SeqAccessDeserializer::new(list)).map(Cell::Other)
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Cell<'de>, A::Error> {
+                Value::deserialize(MapAccessDeserializer::new(map)).map(Cell::Other)
+            }
+        }
+        deserializer.deserialize_any(Visit)
+    }
+}
+
+/// Makes something of a row. One of an earlier version is brought into today's form first.
+fn with_row<T>(index: &Index, entry: &Entry, make: impl Fn(&Shown<'_>) -> T) -> Result<T, Error> {
+    let text = index.text(entry)?;
+    if let Ok(row) = serde_json::from_slice(&text) {
+        return Ok(make(&row));
+    }
+    let Outline { spec, status, metrics } = index.outline(entry)?;
+    let text = serde_json::to_vec(&json!({"spec": spec, "status": status, "metrics": metrics}))?;
+    Ok(make(&serde_json::from_slice(&text)?))
 }
 
 /// What has a column of its own, of the specification.
@@ -134,37 +260,92 @@ fn head() -> impl Iterator<Item = &'static str> {
     ["module", "options", "task", "problem"].into_iter().chain(TEXTS).chain(["schedule", "seed", "status"])
 }
 
-/// Cells as a line of CSV.
-fn record<T: AsRef<[u8]>>(cells: impl IntoIterator<Item = T>) -> io::Result<Vec<u8>> {
-    let mut writer = csv::WriterBuilder::new().buffer_capacity(1 << 10).from_writer(Vec::new());
-    writer.write_record(cells)?;
-    writer.into_inner().map_err(|error| io::Error::other(error.to_string()))
+/// A line of CSV, cell by cell.
+struct Line {
+    writer: csv::Writer<Vec<u8>>,
+    /// A number as text.
+    number: Vec<u8>,
+}
+
+impl Line {
+    fn new() -> Self {
+        Self { writer: csv::WriterBuilder::new().buffer_capacity(1 << 10).from_writer(Vec::new()), number: Vec::new() }
+    }
+
+    fn text(&mut self, text: impl AsRef<[u8]>) -> csv::Result<()> {
+        self.writer.write_field(text)
+    }
+
+    /// What is no number, or not there, is NA.
+    fn metric(&mut self, cell: Option<&Cell<'_>>) -> csv::Result<()> {
+        match cell {
+            None | Some(Cell::Other(Value::Null)) => self.text("NA"),
+            Some(Cell::Text(text)) => self.text(&**text),
+            Some(Cell::Other(value)) => {
+                self.number.clear();
+                serde_json::to_writer(&mut self.number, value).map_err(io::Error::from)?;
+                self.writer.write_field(&self.number)
+            }
+        }
+    }
+
+    fn end(mut self) -> csv::Result<Vec<u8>> {
+        self.writer.write_record(None::<&[u8]>)?;
+        self.writer.into_inner().map_err(|error| io::Error::other(error.to_string()).into())
+    }
 }
 
 /// Everything that tells a run apart, how it ended, and its metrics.
-fn csv_line(index: &Index, entry: &Entry, metrics: &[String]) -> Result<Vec<u8>, Error> {
-    let Outline { spec, status, metrics: own } = index.outline(entry)?;
-    let map = spec.map();
-    let options = map.get("options").or_else(|| map.get("settings")).and_then(Value::as_object);
-    let more = |(key, _): &(&String, &Value)| !TEXTS.contains(&key.as_str()) && !ELSEWHERE.contains(&key.as_str());
-    let problem = map.get("problem").and_then(Value::as_object).into_iter().flatten();
-    let problem = flat(problem.chain(map.iter().filter(more)));
-    let mut cells = vec![model(&spec), flat(options.into_iter().flatten()), spec.task().into(), problem];
-    cells.extend(TEXTS.iter().map(|key| map.get(*key).map_or(String::new(), plain)));
-    cells.extend([schedule_of(&spec), spec.seed().to_string(), status.name().into()]);
-    cells.extend(metrics.iter().map(|name| own.get(name).map_or("NA".into(), plain)));
-    record(cells).map_err(|cause| Error::File { what: "cannot write CSV".into(), cause })
+fn csv_line(row: &Shown<'_>, metrics: &[String]) -> csv::Result<Vec<u8>> {
+    let spec = &row.spec;
+    let object = |name: &str| match spec.get(name) {
+        Some(Cell::Other(Value::Object(map))) => Some(map),
+        _ => None,
+    };
+    let mut line = Line::new();
+    line.text(model(spec))?;
+    line.text(flat(
+        object("options").or_else(|| object("settings")).into_iter().flatten().map(|(k, v)| (k.as_str(), plain(v))),
+    ))?;
+    line.metric(spec.get("task"))?;
+    let problem = object("problem").into_iter().flatten().map(|(k, v)| (k.as_str(), plain(v)));
+    let more = spec.0.iter().map(|(key, value)| (&*key.0, value));
+    let more = more.filter(|(key, _)| !TEXTS.contains(key) && !ELSEWHERE.contains(key)).map(|(k, v)| (k, v.plain()));
+    line.text(flat(problem.chain(more)))?;
+    for key in TEXTS {
+        match spec.get(key) {
+            Some(cell) => line.metric(Some(cell))?,
+            None => line.text("")?,
+        }
+    }
+    line.text(spec.get("schedule").map_or(String::new(), schedule_of))?;
+    line.metric(spec.get("seed"))?;
+    line.text(&*row.status)?;
+    // Both are in the order of their names.
+    let mut own = row.metrics.0.iter().peekable();
+    for name in metrics {
+        line.metric(own.next_if(|(key, _)| key.0 == *name).map(|(_, cell)| cell))?;
+    }
+    line.end()
 }
 
 /// The module, or the layers of a stack.
-fn model(spec: &Spec) -> String {
-    spec.get("layers").map_or_else(|| spec.module().into(), Value::to_string)
+fn model(spec: &Pairs<'_>) -> String {
+    ["layers", "module", "head"].into_iter().find_map(|key| spec.get(key)).map_or(String::new(), Cell::plain)
 }
 
-fn schedule_of(spec: &Spec) -> String {
-    let written =
-        spec.get("schedule").and_then(|value| serde_json::from_value::<schedule::Written>(value.clone()).ok());
-    written.map_or(String::new(), |schedule| schedule.name())
+fn schedule_of(cell: &Cell<'_>) -> String {
+    let Cell::Other(value) = cell else { return String::new() };
+    serde_json::from_value::<schedule::Written>(value.clone()).map_or(String::new(), |schedule| schedule.name())
+}
+
+impl Cell<'_> {
+    fn plain(&self) -> String {
+        match self {
+            Cell::Text(text) => text.to_string(),
+            Cell::Other(value) => plain(value),
+        }
+    }
 }
 
 /// A value in one cell; what is no number is NA.
@@ -177,6 +358,6 @@ fn plain(value: &Value) -> String {
 }
 
 /// Keys and values in one cell.
-fn flat<'a>(pairs: impl Iterator<Item = (&'a String, &'a Value)>) -> String {
-    pairs.map(|(key, value)| format!("{key}={}", plain(value))).collect::<Vec<_>>().join(" ")
+fn flat<'a>(pairs: impl Iterator<Item = (&'a str, String)>) -> String {
+    pairs.map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(" ")
 }

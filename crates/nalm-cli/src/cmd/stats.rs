@@ -11,7 +11,7 @@ use nalm_lab::stats::paired::{self, Judged};
 use nalm_lab::stats::{Estimate, beta, gamma, wilson};
 use nalm_lab::summary::show;
 use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::Path;
 
@@ -28,10 +28,37 @@ struct Table {
 
 #[derive(Default)]
 struct Group {
+    n: usize,
+    solved: usize,
+    seeds: Seeds,
+    /// By seed, and only if they are to be compared.
     runs: BTreeMap<Seed, Judged>,
     /// Solved-at and sparsity errors of the solved runs, in the order of the table.
     steps: Vec<f64>,
     errors: Vec<f64>,
+}
+
+/// Seeds that were seen. Those that are near each other take a bit each.
+#[derive(Default)]
+struct Seeds {
+    /// By the number of 64.
+    numbers: BTreeMap<u64, u64>,
+    texts: BTreeSet<Box<str>>,
+}
+
+impl Seeds {
+    /// Whether it is new.
+    fn insert(&mut self, seed: &Seed) -> bool {
+        match seed {
+            Seed::Number(number) => {
+                let (all, own) = (self.numbers.entry(number / 64).or_default(), 1 << (number % 64));
+                let new = *all & own == 0;
+                *all |= own;
+                new
+            }
+            Seed::Text(text) => self.texts.insert(text.clone()),
+        }
+    }
 }
 
 /// Most seeds are numbers, which need no memory of their own.
@@ -51,13 +78,13 @@ impl From<&str> for Seed {
 impl Group {
     /// Success, solved-at, and the sparsity error as published and corrected.
     fn estimates(&self) -> [Estimate; 4] {
-        let success = wilson::interval(self.runs.values().filter(|run| run.solved).count(), self.runs.len());
+        let success = wilson::interval(self.solved, self.n);
         [success, gamma::interval(&self.steps), beta::published(&self.errors), beta::corrected(&self.errors)]
     }
 }
 
 pub(crate) fn run(registry: &Registry, arguments: &Stats) -> Result<()> {
-    let table = read(registry, &arguments.file)?;
+    let table = read(registry, &arguments.file, arguments.paired.is_some())?;
     match &arguments.paired {
         Some(pair) => compare(&table, pair, arguments.json),
         None if arguments.json => print_json(&table),
@@ -66,8 +93,8 @@ pub(crate) fn run(registry: &Registry, arguments: &Stats) -> Result<()> {
     }
 }
 
-/// Reads a table of runs. Columns that tell runs apart are those that are neither measured nor the seed.
-fn read(registry: &Registry, path: &Path) -> Result<Table> {
+/// Reads a table of runs, which `are_compared` or not. Columns that tell runs apart are those that are neither measured nor the seed.
+fn read(registry: &Registry, path: &Path, are_compared: bool) -> Result<Table> {
     let name = path.display();
     let file = std::fs::File::open(path).with_context(|| format!("cannot read {name}"))?;
     let mut records = Records::new(file, &name.to_string())?;
@@ -84,7 +111,7 @@ fn read(registry: &Registry, path: &Path) -> Result<Table> {
     };
     let grouping: Vec<usize> = (0..headers.len()).filter(|k| !own.contains(k) && !measured(&headers[*k])).collect();
     let mut groups: BTreeMap<Vec<String>, Group> = BTreeMap::new();
-    let mut unjudged = 0;
+    let (mut unjudged, mut key) = (0, Vec::new());
     while let Some(record) = records.next_record()? {
         let (line, cell) = (record.line(), |column: usize| record.get(column).unwrap_or_default());
         let number = |column: usize| {
@@ -105,17 +132,26 @@ fn read(registry: &Registry, path: &Path) -> Result<Table> {
             }
             other => bail!(Request(format!("{name}, line {line}, column solved: '{other}' is neither true nor false"))),
         };
-        let (key, seed): (Vec<String>, _) = (grouping.iter().map(|&g| cell(g).into()).collect(), cell(own[0]));
-        let twice = groups.get(&key).is_some_and(|group| group.runs.contains_key(&seed.into()));
-        if twice {
-            let what = format!("a second run of {} with seed {seed}", key.join(" "));
+        let (solved_at, error) = (number(own[2])?, number(own[3])?);
+        key.clear();
+        key.extend(grouping.iter().map(|&g| cell(g).to_string()));
+        // A name is only kept of the first run of a group.
+        let group = match groups.get_mut(&key) {
+            Some(group) => group,
+            None => groups.entry(key.clone()).or_default(),
+        };
+        let seed = Seed::from(cell(own[0]));
+        if !group.seeds.insert(&seed) {
+            let what = format!("a second run of {} with seed {}", key.join(" "), cell(own[0]));
             bail!(Request(format!("{name}, line {line}: {what}; a column must tell them apart")));
         }
-        let (solved_at, error) = (number(own[2])?, number(own[3])?);
-        let group = groups.entry(key).or_default();
-        group.runs.insert(seed.into(), Judged { solved, solved_at });
+        group.n += 1;
+        group.solved += usize::from(solved);
         group.steps.extend(solved_at.filter(|_| solved));
         group.errors.extend(error.filter(|_| solved));
+        if are_compared {
+            group.runs.insert(seed, Judged { solved, solved_at });
+        }
     }
     if unjudged > 0 {
         say!("{unjudged} runs that are neither solved nor unsolved are left out");
@@ -140,7 +176,7 @@ fn print_json(table: &Table) -> Result<()> {
             table.columns.iter().cloned().zip(cells.iter().map(|cell| json!(cell))).collect();
         let [success, solved_at, published, corrected] = group.estimates();
         let sparsity = json!({"published": published, "corrected": corrected});
-        json!({"group": cells, "n": group.runs.len(), "success": success, "solved_at": solved_at, "sparsity_error": sparsity})
+        json!({"group": cells, "n": group.n, "success": success, "solved_at": solved_at, "sparsity_error": sparsity})
     };
     super::print_json(&table.groups.iter().map(one).collect::<Vec<_>>())
 }
@@ -150,7 +186,13 @@ fn print_table(table: &Table) -> Result<()> {
         let [success, solved_at, _, corrected] = group.estimates();
         let success = show(success, |v| format!("{v:.3}"));
         let solved_at = show(solved_at, |v| format!("{v:.3e}"));
-        [cells.join(" "), group.runs.len().to_string(), success, solved_at, show(corrected, |v| format!("{v:.2e}"))]
+        [
+            crate::shown(&cells.join(" ")).into_owned(),
+            group.n.to_string(),
+            success,
+            solved_at,
+            show(corrected, |v| format!("{v:.2e}")),
+        ]
     };
     let head = ["group", "n", "success", "solved at", "sparsity error (corrected)"].map(String::from);
     let lines: Vec<[String; 5]> = [head].into_iter().chain(table.groups.iter().map(row)).collect();
@@ -167,7 +209,7 @@ fn print_csv(table: &Table) -> Result<()> {
     let head = |cells: &[String], n: String| [cells, &[n]].concat();
     let kinds = ["success", "solved_at", "sparsity_published", "sparsity_corrected"];
     let mut records = vec![columns(head(&table.columns, "n".into()), kinds)];
-    let row = |(cells, g): (&Vec<String>, &Group)| estimates(head(cells, g.runs.len().to_string()), g.estimates());
+    let row = |(cells, g): (&Vec<String>, &Group)| estimates(head(cells, g.n.to_string()), g.estimates());
     records.extend(table.groups.iter().map(row));
     Ok(write!(std::io::stdout().lock(), "{}", csv(&records))?)
 }

@@ -55,7 +55,8 @@ pub(crate) fn run(registry: &Registry, arguments: &Status) -> Result<()> {
         )?;
     } else {
         let mut out = std::io::stdout().lock();
-        let (store, Index { torn, duplicates, problems, .. }) = (arguments.store.display(), &index);
+        let (store, Index { torn, duplicates, problems, .. }) = (arguments.store.to_string_lossy(), &index);
+        let store = crate::shown(&store);
         write!(out, "{store}: {rows} runs in {segments} segments, {failures} failed, {torn} torn lines, ")?;
         writeln!(out, "{duplicates} duplicates, {} problems", problems.len())?;
         let width = all.iter().map(|s| s.experiment.len()).max().unwrap_or(0).min(60);
@@ -63,7 +64,8 @@ pub(crate) fn run(registry: &Registry, arguments: &Status) -> Result<()> {
             let Standing { experiment, preset, done, runs, .. } = s;
             writeln!(out, "{experiment:width$} {preset:6} {done:>6} of {runs:>6} done")?;
         }
-        failed.iter().try_for_each(|row| writeln!(out, "failed: run {}: {}", row.id, reason(row)))?;
+        let failure = |row: &Row| format!("failed: run {}: {}", row.id, crate::shown(&reason(row)));
+        failed.iter().try_for_each(|row| writeln!(out, "{}", failure(row)))?;
     }
     sound(&index)?;
     let missing: usize = all.iter().map(|s| s.runs - s.done).sum();

@@ -49,5 +49,8 @@ fn check(store: &Store) -> Result<()> {
         writeln!(out, "failed: run {}: {}", row.id, row.reason.as_deref().unwrap_or_default())?;
     }
     drop(out);
+    for file in store.passed_over()? {
+        say!("{} is not read: names of segments end in .jsonl or .gz", file.display());
+    }
     sound(&index)
 }

@@ -37,6 +37,10 @@ pub trait Output: Write + Send {
 /// The bytes of a file.
 pub fn read(files: &dyn Files, path: &Path) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
+    // A pipe in the place of a file would never end.
+    if path.metadata().is_ok_and(|about| !about.is_file()) {
+        return Err(Error::file("cannot read", path)(io::Error::new(io::ErrorKind::InvalidInput, "it is no file")));
+    }
     let mut read = || files.open(path)?.read_to_end(&mut bytes);
     read().map_err(Error::file("cannot read", path))?;
     Ok(bytes)

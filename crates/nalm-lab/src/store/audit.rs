@@ -1,8 +1,9 @@
 //! Every row held against itself: identities from specifications, versions from headers, metrics and hashes as far as a row has what they
 //! are made of.
 
-use super::{Entry, Index, Problem, pack};
+use super::{Entry, Index, Problem, pack, tensors};
 use crate::error::{Error, Result};
+use crate::files;
 use crate::run::{Row, history};
 
 impl Index {
@@ -17,7 +18,10 @@ impl Index {
         }
         for entry in self.entries() {
             match self.row(entry) {
-                Ok(row) => problems.extend(forged(self, entry, &row).into_iter().chain(missing(self, entry, &row))),
+                Ok(row) => {
+                    problems.extend(forged(self, entry, &row).into_iter().chain(missing(self, entry, &row)));
+                    problems.extend(damaged(self, entry, &row)?);
+                }
                 Err(Error::Unsound(why)) => problems.push(Problem::Forged { id: entry.id(), what: why }),
                 Err(error) => return Err(error),
             }
@@ -59,4 +63,15 @@ fn missing(index: &Index, entry: &Entry, row: &Row) -> Option<Problem> {
     let store = index.store_of(entry);
     let expected = store.join("weights").is_dir() && !store.join(file).is_file();
     expected.then(|| Problem::Missing { id: row.id.clone(), file: file.into() })
+}
+
+/// A network that is there can be read.
+fn damaged(index: &Index, entry: &Entry, row: &Row) -> Result<Option<Problem>> {
+    let Some(file) = row.artefacts.get("weights_file").and_then(|file| file.as_str()) else { return Ok(None) };
+    let path = index.store_of(entry).join(file);
+    if !path.is_file() {
+        return Ok(None);
+    }
+    let fault = tensors::fault(&files::read(index.segments[entry.segment as usize].store.files(), &path)?);
+    Ok(fault.map(|fault| Problem::Forged { id: row.id.clone(), what: format!("{file} {fault}") }))
 }

@@ -4,6 +4,7 @@ use super::scan::{self, Entry, Scanned};
 use super::{Contents, Problem, Session, Store};
 use crate::error::{Error, Result};
 use crate::run::{Outline, Row};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -36,6 +37,10 @@ pub struct Index {
     pub duplicates: usize,
     /// What is wrong; of very many things, the first thousand.
     pub problems: Vec<Problem>,
+    /// The names of all metrics of rows in today's form.
+    metrics: BTreeSet<String>,
+    /// Whether there are rows of earlier versions.
+    has_old_rows: bool,
 }
 
 impl SegmentFile {
@@ -65,8 +70,8 @@ impl Index {
                 segments.push(SegmentFile { file, store: store.clone(), text: OnceLock::new() });
             }
         }
-        let Scanned { entries, sessions, problems, torn } = scanned;
-        let mut index = Self { segments, sessions, problems, torn, ..Self::default() };
+        let Scanned { entries, sessions, problems, torn, metrics, has_old_rows, .. } = scanned;
+        let mut index = Self { segments, sessions, problems, torn, metrics, has_old_rows, ..Self::default() };
         index.settle(entries);
         Ok(index)
     }
@@ -110,6 +115,11 @@ impl Index {
     /// All runs that were carried out, in the order of identity.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
+    }
+
+    /// The names of all metrics that any row has; nothing where rows of earlier versions must be asked one by one.
+    pub fn metrics(&self) -> Option<&BTreeSet<String>> {
+        (!self.has_old_rows).then_some(&self.metrics)
     }
 
     /// How many segments there are.

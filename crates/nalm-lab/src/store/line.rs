@@ -1,9 +1,10 @@
 //! One line of a segment: JSON, a tab, and the CRC-32C of the JSON as eight hexadecimal digits.
 
 use serde::Deserialize;
-use serde::de::IgnoredAny;
+use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
 use std::borrow::Cow;
+use std::fmt;
 
 /// A whole line: its JSON, whose checksum holds, and that checksum.
 pub(super) fn parse(line: &[u8]) -> Option<(&[u8], u32)> {
@@ -32,6 +33,36 @@ pub(super) struct Head<'a> {
     pub(super) schema: Option<u32>,
     pub(super) sealed: Option<IgnoredAny>,
     pub(super) rows: Option<usize>,
+    /// The names of a row's metrics; a row of an earlier version has them elsewhere.
+    #[serde(borrow)]
+    pub(super) metrics: Option<Names<'a>>,
+}
+
+/// The names in an object; its values are passed over.
+pub(super) struct Names<'a>(pub(super) Vec<Cow<'a, str>>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Names<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        /// A text that is not copied.
+        #[derive(Deserialize)]
+        #[serde(transparent)]
+        struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
+        struct Object;
+        impl<'de> Visitor<'de> for Object {
+            type Value = Names<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("metrics")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Names<'de>, A::Error> {
+                let mut names = Vec::with_capacity(16);
+                while let Some((Name(name), IgnoredAny)) = object.next_entry()? {
+                    names.push(name);
+                }
+                Ok(Names(names))
+            }
+        }
+        deserializer.deserialize_map(Object)
+    }
 }
 
 impl Head<'_> {

@@ -1,7 +1,7 @@
 //! Several stores into one: their segments have unique names, so copying those that are not there yet is all there is to it.
 
 use super::Store;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, ensure};
 use crate::files;
 use std::io::Read;
 use std::path::Path;
@@ -12,7 +12,7 @@ pub fn merge(stores: &[Store], into: &Store) -> Result<()> {
     stores.iter().try_for_each(Store::ensure_exists)?;
     for store in stores {
         // Networks first: a row must not speak of a file that is not there yet.
-        for (folder, names) in [("weights", store.folder("weights", &["safetensors"])?), ("seg", store.segments()?)] {
+        for (folder, names) in [("weights", store.weights()?), ("seg", store.segments()?)] {
             for from in names {
                 let Some(name) = from.file_name() else { continue };
                 copy(store, &from, into, &into.root().join(folder).join(name))?;
@@ -24,8 +24,11 @@ pub fn merge(stores: &[Store], into: &Store) -> Result<()> {
 }
 
 fn copy(store: &Store, from: &Path, into: &Store, to: &Path) -> Result<()> {
-    if to.exists() && !has_grown(store, from, into, to)? {
-        return Ok(());
+    if to.exists() {
+        ensure!(to.is_file(), "{} is in the way: it is no file", to.display());
+        if !has_grown(store, from, into, to)? {
+            return Ok(());
+        }
     }
     let mut source = store.files().open(from).map_err(Error::file("cannot read", from))?;
     files::write(into.files(), to, |out| std::io::copy(&mut source, out).map(drop))

@@ -88,18 +88,29 @@ impl Store {
 
     /// Its segments, in the order of their names, which is that of their start.
     fn segments(&self) -> Result<Vec<PathBuf>> {
-        self.folder("seg", &["jsonl", "gz"])
+        self.folder("seg", |file| file.extension().is_some_and(|e| e == "jsonl" || e == "gz"))
     }
 
-    /// The regular files of a folder with one of these extensions: a pipe among them would never end.
-    fn folder(&self, name: &str, extensions: &[&str]) -> Result<Vec<PathBuf>> {
+    /// Files among its segments whose names are not those of segments, so that nobody reads them. What programs hide is not meant.
+    pub fn passed_over(&self) -> Result<Vec<PathBuf>> {
+        let hidden = |file: &Path| file.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+        let segments = self.segments()?;
+        self.folder("seg", |file| !hidden(file) && !segments.iter().any(|segment| segment == file))
+    }
+
+    /// Networks that are too large for a row.
+    fn weights(&self) -> Result<Vec<PathBuf>> {
+        self.folder("weights", |file| file.extension().is_some_and(|e| e == "safetensors"))
+    }
+
+    /// The regular files of a folder that are wanted: a pipe among them would never end.
+    fn folder(&self, name: &str, wanted: impl Fn(&Path) -> bool) -> Result<Vec<PathBuf>> {
         let folder = self.root.join(name);
         if !folder.exists() {
             return Ok(Vec::new());
         }
         let entries = fs::read_dir(&folder).and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect());
         let mut files: Vec<PathBuf> = entries.map_err(Error::file("cannot read the store", &folder))?;
-        let wanted = |file: &Path| extensions.iter().any(|wanted| file.extension().is_some_and(|own| own == *wanted));
         files.retain(|file| wanted(file) && file.is_file());
         files.sort();
         Ok(files)

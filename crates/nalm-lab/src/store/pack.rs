@@ -2,7 +2,7 @@
 
 use super::index::SegmentFile;
 use super::session::without_folders;
-use super::{Entry, Index, Session, Store, line};
+use super::{Entry, Index, Session, Store, line, tensors};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::run::spec::hex;
@@ -34,6 +34,9 @@ pub fn pack(stores: &[Store], into: &Store) -> Result<(Option<PathBuf>, usize)> 
         let from = index.store_of(entry).join(&name);
         if from.is_file() {
             let bytes = files::read(into.files(), &from)?;
+            if let Some(fault) = tensors::fault(&bytes) {
+                return Err(Error::Unsound(format!("{} {fault}", from.display())));
+            }
             files::replace(into.files(), &into.root().join(name), &bytes)?;
         }
     }

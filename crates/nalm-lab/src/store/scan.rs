@@ -4,6 +4,7 @@ use super::line::{self, Head};
 use super::{Problem, SCHEMA, Session};
 use crate::error::{Error, Result};
 use crate::files::Files;
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
@@ -46,6 +47,12 @@ pub(super) struct Scanned {
     pub(super) problems: Vec<Problem>,
     /// Lines at the ends of unsealed segments.
     pub(super) torn: usize,
+    /// The names of all metrics of rows in today's form.
+    pub(super) metrics: BTreeSet<String>,
+    /// Whether there are rows of earlier versions.
+    pub(super) has_old_rows: bool,
+    /// The metrics of the last row, which are mostly those of the next.
+    last_metrics: Vec<String>,
 }
 
 /// Whether a segment is compressed.
@@ -76,6 +83,8 @@ impl Scanned {
         let mut started = false;
         // Rows since the last header, and whether the last line that could be read was a footer.
         let (mut rows, mut sealed) = (0, false);
+        // Whether it does not begin as every segment does.
+        let mut is_foreign = false;
         // Lines that cannot be read and may still be the torn end: how many, and the first of them.
         let (mut torn_lines, mut torn): (usize, Vec<(usize, String)>) = (0, Vec::new());
         loop {
@@ -100,7 +109,13 @@ impl Scanned {
             };
             let (json, sum, head) = match read {
                 Ok(read) => read,
-                Err(why) if sealed || packed => {
+                // A file that somebody put there is no segment that is torn.
+                Err(_) if number == 1 && !is_torn_header(&buffer) => {
+                    is_foreign = true;
+                    self.unreadable(file, number, "it is no header of a segment".into());
+                    continue;
+                }
+                Err(why) if sealed || packed || is_foreign => {
                     self.unreadable(file, number, why);
                     continue;
                 }
@@ -144,6 +159,14 @@ impl Scanned {
                     self.sessions.push(Session::default());
                     started = true;
                 }
+                match &head.metrics {
+                    Some(names) if names.0.iter().eq(self.last_metrics.iter()) => {}
+                    Some(names) => {
+                        self.last_metrics = names.0.iter().map(|name| name.to_string()).collect();
+                        self.metrics.extend(self.last_metrics.iter().cloned());
+                    }
+                    None => self.has_old_rows = true,
+                }
                 let (session, is_failed) = (self.sessions.len() as u32 - 1, head.status == "failed");
                 let len = json.len() as u32;
                 self.entries.push(Entry { id, offset: start, len, sum, segment, session, is_failed });
@@ -163,4 +186,10 @@ impl Scanned {
             self.problems.push(Problem::Unreadable { segment: segment.into(), line: Some(line), why });
         }
     }
+}
+
+/// Whether a process can have left this as all of its segment: the beginning of a header, or nothing where a disk has lost it.
+fn is_torn_header(line: &[u8]) -> bool {
+    let begins = line.starts_with(b"{\"") || line == b"{";
+    (begins && !line.ends_with(b"\n")) || line.iter().all(|byte| *byte == 0)
 }

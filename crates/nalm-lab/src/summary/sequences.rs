@@ -42,6 +42,11 @@ fn error(row: &sequential::Measurement) -> f64 {
     row.valid.error.unwrap_or(f64::INFINITY)
 }
 
+/// The test error at a length, from zero on; a row that somebody made may lack it.
+fn at_length(row: &sequential::Measurement, length: usize) -> Option<f64> {
+    row.test.get(length)?.error
+}
+
 /// From the reference, which multiplies by construction: the upper end of a one-sided 99 % Student interval of its test error at the best
 /// validation row. A reference seed counts unless its best validation error is no number or more than ten times the (lower) median; the
 /// published analysis takes a fixed list of seven seeds and eight degrees of freedom instead. A length without two such errors has no
@@ -58,7 +63,7 @@ pub fn thresholds(reference: &Model<'_>) -> Option<Thresholds> {
         return None;
     }
     let value = |length: usize| {
-        let errors: Vec<f64> = used.iter().filter_map(|(_, row)| row.test[length].error).collect();
+        let errors: Vec<f64> = used.iter().filter_map(|(_, row)| at_length(row, length)).collect();
         let Some(error) = standard_error(&errors) else { return f64::NEG_INFINITY };
         let n = errors.len() as f64;
         errors.iter().sum::<f64>() / n + student::exceeded_by(0.01, n - 1.0) * error
@@ -103,7 +108,7 @@ pub(super) fn verdict(results: &Results<'_>, e: &Expectation) -> Option<Verdict>
 pub fn by_length(model: &Model<'_>, thresholds: &Thresholds) -> Vec<ByLength> {
     let runs = model.sequences();
     let judge = |(length, &threshold): (usize, &f64)| {
-        let below = |row: &sequential::Measurement| row.test[length].error.is_some_and(|error| error < threshold);
+        let below = |row: &sequential::Measurement| at_length(row, length).is_some_and(|error| error < threshold);
         let solved: Vec<&[sequential::Measurement]> =
             runs.iter().map(|(_, rows)| *rows).filter(|rows| best(rows).is_some_and(below)).collect();
         let first = |rows: &&[sequential::Measurement]| rows.iter().find(|row| below(row)).map(|row| row.step as f64);
