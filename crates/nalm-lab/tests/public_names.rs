@@ -63,6 +63,17 @@ fn declared(line: &str, around: Option<(&str, &str)>) -> Option<String> {
     }
 }
 
+/// What a file shows of others, one name a time.
+fn used(text: &str) -> impl Iterator<Item = String> {
+    let uses = text.split("\npub use ").skip(1).map(|rest| rest.split(';').next().unwrap_or_default());
+    uses.flat_map(|used| {
+        let (path, names) = used.split_once('{').unwrap_or((used, ""));
+        let names: Vec<&str> = names.trim_end_matches('}').split(',').map(str::trim).collect();
+        let names = names.iter().filter(|name| names.len() == 1 || !name.is_empty());
+        names.map(|name| format!("{}{name}", path.trim())).collect::<Vec<_>>()
+    })
+}
+
 fn names(krate: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(krate).join("src");
     let mut found = Vec::new();
@@ -71,6 +82,7 @@ fn names(krate: &str) -> String {
     for (module, path) in found {
         let text = fs::read_to_string(path).unwrap();
         let text = text.split("#[cfg(test)]\nmod tests").next().unwrap();
+        lines.extend(used(text).map(|used| format!("use {module}: {used}")));
         let mut around: Option<(&str, String)> = None;
         let mut hidden = false;
         for line in text.lines() {
@@ -85,9 +97,6 @@ fn names(krate: &str) -> String {
                 let owner = context.map_or(String::new(), |(_, name)| format!("{name}::"));
                 let (kind, own) = declared.split_once(' ').unwrap();
                 lines.push(format!("{kind} {module}::{owner}{own}"));
-            }
-            if let Some(used) = line.strip_prefix("pub use ") {
-                lines.push(format!("use {module}: {}", used.trim_end_matches([';', '{']).trim()));
             }
             if line.ends_with('{') && !line.starts_with(' ') {
                 let public = line.strip_prefix("pub ").and_then(|rest| rest.split_once(' '));
@@ -138,6 +147,8 @@ fn names_are_read_from_formatted_lines() {
     assert_eq!(declared("    fn name(&self) -> &str;", Some(("trait", "A"))).unwrap(), "fn name");
     assert_eq!(declared("    Uniform {", Some(("enum", "A"))).unwrap(), "variant Uniform");
     assert_eq!(declared("    pub rows: usize,", Some(("struct", "A"))).unwrap(), "field rows");
+    let uses = "\npub use a::B;\npub use c::{\n    D, E,\n};\nuse f::G;\n";
+    assert_eq!(used(uses).collect::<Vec<_>>(), ["a::B", "c::D", "c::E"]);
     assert_eq!(implemented("impl<R: Real> Network<R> {"), "Network");
     assert_eq!(implemented("impl Table {"), "Table");
 }

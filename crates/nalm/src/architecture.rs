@@ -59,8 +59,13 @@ impl FromStr for Layer {
                 ("output", "every") => layer.every_state = true,
                 ("output", "last") => layer.every_state = false,
                 ("output", _) | ("", _) | (_, "") => return Err(syntax()),
+                (name, _) if layer.options.get(name).is_some() => return Err(syntax()),
                 (name, value) => layer.options.set(name, guess(value)),
             }
+        }
+        // What is said of a recurrence is nothing without one.
+        if layer.steps.is_none() && (layer.state.is_some() || layer.every_state) {
+            return Err(syntax());
         }
         Ok(layer)
     }
@@ -140,6 +145,14 @@ impl<R: Real> Network<R> {
 }
 
 impl Layer {
+    /// Inputs and outputs of the layer, where both are known: those of the whole sequence, if it is a recurrence.
+    pub fn shape(&self) -> Option<(usize, usize)> {
+        let (inputs, outputs) = (self.inputs?, self.outputs?);
+        let Some(steps) = self.steps else { return Some((inputs, outputs)) };
+        let sequence = inputs.checked_sub(outputs)?.checked_mul(steps)?;
+        Some((sequence, if self.every_state { outputs.checked_mul(steps)? } else { outputs }))
+    }
+
     /// The layer's module behind `before` outputs.
     fn build<R: Real>(
         &self,
@@ -155,7 +168,7 @@ impl Layer {
         let Some(steps) = self.steps else { return (spec.build)(fits(before)?, &options) };
         let whole = steps > 0 && before.is_multiple_of(steps);
         Error::check(whole, "number of recurrent steps", steps as f64, "one that divides the inputs of the layer")?;
-        let cell = (spec.build)(fits(before / steps + outputs)?, &options)?;
+        let cell = (spec.build)(fits((before / steps).saturating_add(outputs))?, &options)?;
         let start = self.state.unwrap_or(1.0);
         Ok(Box::new(match self.every_state {
             true => Recurrent::every_state(cell, steps, start)?,
@@ -218,7 +231,19 @@ mod tests {
             let layer: Layer = text.parse().unwrap();
             assert_eq!(layer.to_string(), text);
         }
-        for text in ["", "nau 3->", "nau x->1", "snmu noise", "snmu =3", "nmu steps=a", "nmu output=first", "3->1"] {
+        for text in [
+            "",
+            "nau 3->",
+            "nau x->1",
+            "snmu noise",
+            "snmu =3",
+            "nmu steps=a",
+            "nmu output=first",
+            "3->1",
+            "nmu state=5",
+            "nmu output=every",
+            "mlp hidden=3 hidden=4",
+        ] {
             assert!(text.parse::<Layer>().is_err(), "{text}");
         }
     }

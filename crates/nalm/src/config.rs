@@ -121,7 +121,8 @@ impl Config {
         Error::check(self.held_out > 0, "size of the held-out data", 0.0, "at least 1")?;
         Error::check(self.log_every > 0, "steps between two evaluations", 0.0, "at least 1")?;
         let (validation, test) = task.evaluation_rows().unwrap_or((self.validation, self.test));
-        let numbers = network.shape().inputs as f64 * self.batch.max(validation).max(test) as f64;
+        let held_out = if task.evaluation_rows().is_some() { 0 } else { self.held_out };
+        let numbers = network.shape().inputs as f64 * self.batch.max(validation).max(test).max(held_out) as f64;
         Error::check(numbers <= MOST_NUMBERS, "numbers in a set (rows times inputs)", numbers, "at most 2^28")?;
         self.optimiser.check()?;
         if self.penalties.len() != network.layers().len() {

@@ -1,5 +1,6 @@
 //! Arithmetic as data: what a trained network computes, to be evaluated, read, or written in other languages.
 
+use crate::Real;
 use std::fmt::{self, Display, Write};
 
 /// An expression over named variables.
@@ -58,8 +59,7 @@ impl Function {
     pub(crate) fn evaluate(self, z: f64) -> f64 {
         match self {
             Function::Abs => z.abs(),
-            Function::Sign if z == 0.0 => 0.0,
-            Function::Sign => z.signum(),
+            Function::Sign => z.sign(),
             Function::IsNegative => f64::from(z < 0.0),
             Function::Exp => libm::exp(z),
             Function::Ln => libm::log(z),
@@ -77,9 +77,9 @@ pub enum Language {
     Text,
     /// Rust, without any crate.
     Rust,
-    /// C with `math.h`.
+    /// C with `math.h`, and functions `sign`, `at_least` and `at_most` where they occur ([`crate::formula::source`] defines them).
     C,
-    /// Python with the names of its module `math`.
+    /// Python with the names of its module `math`, and a function `sign` where it occurs. Its functions raise an error where those of other languages become infinite.
     Python,
 }
 
@@ -179,8 +179,9 @@ impl Expression {
             Expression::Product(factors) => factors.iter().map(|factor| factor.evaluate(value)).product(),
             Expression::Power(base, exponent) => libm::pow(base.evaluate(value), *exponent),
             Expression::Call(function, inner) => function.evaluate(inner.evaluate(value)),
-            Expression::AtLeast(inner, bound) => inner.evaluate(value).max(*bound),
-            Expression::AtMost(inner, bound) => inner.evaluate(value).min(*bound),
+            // By comparison, as the units do it: a NaN stays.
+            Expression::AtLeast(inner, bound) => inner.evaluate(value).at_least(*bound),
+            Expression::AtMost(inner, bound) => inner.evaluate(value).at_most(*bound),
         }
     }
 
@@ -233,13 +234,19 @@ impl Expression {
         match self {
             Expression::Number(x) => out.push_str(&language.number(*x)),
             Expression::Variable(name) => out.push_str(name),
+            Expression::Sum(all) if language != Language::Text && all.len() > GROUP => {
+                put_sum(&grouped(all, Expression::Sum), out, language);
+            }
+            Expression::Product(all) if language != Language::Text && all.len() > GROUP => {
+                put_product(&grouped(all, Expression::Product), out, language);
+            }
             Expression::Sum(terms) => put_sum(terms, out, language),
             Expression::Product(factors) => put_product(factors, out, language),
             Expression::Power(_, exponent) if *exponent < 0.0 => put_product(std::slice::from_ref(self), out, language),
             Expression::Power(base, exponent) => language.put_power(base, *exponent, out),
             Expression::Call(function, inner) => language.put_call(*function, inner, out),
-            Expression::AtLeast(inner, bound) => language.put_bound("max", "fmax", inner, *bound, out),
-            Expression::AtMost(inner, bound) => language.put_bound("min", "fmin", inner, *bound, out),
+            Expression::AtLeast(inner, bound) => language.put_bound("max", inner, *bound, out),
+            Expression::AtMost(inner, bound) => language.put_bound("min", inner, *bound, out),
         }
         if parentheses {
             out.push(')');
@@ -260,6 +267,18 @@ enum Binding {
     Product,
     Power,
     Atom,
+}
+
+/// More terms or factors than this in a row are more than some compilers can take.
+const GROUP: usize = 64;
+
+/// The same in groups, so that no row of operators is long and none is nested deeply.
+fn grouped(all: &[Expression], kind: fn(Vec<Expression>) -> Expression) -> Vec<Expression> {
+    let mut groups = all.to_vec();
+    while groups.len() > GROUP {
+        groups = groups.chunks(GROUP).map(|group| kind(group.to_vec())).collect();
+    }
+    groups
 }
 
 fn put_sum(terms: &[Expression], out: &mut String, language: Language) {
@@ -292,8 +311,8 @@ fn put_sum(terms: &[Expression], out: &mut String, language: Language) {
 fn signed(term: &Expression) -> (bool, Expression) {
     match term {
         Expression::Number(x) if *x < 0.0 => (true, Expression::Number(-x)),
-        Expression::Product(factors) => match factors[0] {
-            Expression::Number(x) if x < 0.0 => (true, term.clone().times(-1.0)),
+        Expression::Product(factors) => match factors.first() {
+            Some(Expression::Number(x)) if *x < 0.0 => (true, term.clone().times(-1.0)),
             _ => (false, term.clone()),
         },
         _ => (false, term.clone()),
@@ -305,11 +324,15 @@ fn run_of_variables(terms: &[Expression]) -> usize {
     let parts = |term: &Expression| {
         let (negative, Expression::Variable(name)) = signed(term) else { return None };
         let word = name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
-        Some((negative, name[..word].to_owned(), name[word..].parse::<u64>().ok()?))
+        Some((negative, name[..word].to_owned(), name[word..].to_owned()))
     };
     let Some((sign, word, first)) = parts(&terms[0]) else { return 1 };
-    let follows = |(k, term): &(usize, &Expression)| parts(term) == Some((sign, word.clone(), first + *k as u64));
-    terms.iter().enumerate().take_while(follows).count()
+    let Ok(first) = first.parse::<u64>() else { return 1 };
+    let follows = |(k, term): &(usize, &Expression)| {
+        let number = first.checked_add(*k as u64);
+        number.is_some_and(|number| parts(term) == Some((sign, word.clone(), number.to_string())))
+    };
+    terms.iter().enumerate().take_while(follows).count().max(1)
 }
 
 fn put_product(factors: &[Expression], out: &mut String, language: Language) {
@@ -324,11 +347,10 @@ fn put_product(factors: &[Expression], out: &mut String, language: Language) {
     }
     for (k, factor) in over.iter().enumerate() {
         out.push_str(if k > 0 { " * " } else { "" });
-        // A leading negative number needs no parentheses.
-        let around = if k == 0 { Binding::Product } else { Binding::Power };
         match factor {
+            // A leading negative number needs no parentheses.
             Expression::Number(x) if k == 0 => out.push_str(&language.number(*x)),
-            _ => factor.put(out, language, around),
+            _ => factor.put(out, language, Binding::Power),
         }
     }
     for factor in under {
@@ -353,29 +375,16 @@ impl Language {
     }
 
     fn put_power(self, base: &Expression, exponent: f64, out: &mut String) {
-        let mut inner = String::new();
-        match self {
-            Language::Text => {
-                base.put(&mut inner, self, Binding::Atom);
-                let _ = match exponent {
-                    0.5 => write!(out, "sqrt({})", base.write(self)),
-                    _ => write!(out, "{inner}^{}", few_digits(exponent)),
-                };
+        let _ = match (self, exponent) {
+            (Language::Rust, 0.5) => write!(out, "f64::sqrt({})", base.write(self)),
+            (_, 0.5) => write!(out, "sqrt({})", base.write(self)),
+            (Language::Text, _) => {
+                base.put(out, self, Binding::Atom);
+                write!(out, "^{}", few_digits(exponent))
             }
-            Language::Rust => {
-                base.put(&mut inner, self, Binding::Atom);
-                let _ = match exponent {
-                    0.5 => write!(out, "({inner} as f64).sqrt()"),
-                    _ => write!(out, "f64::powf({}, {exponent:?})", base.write(self)),
-                };
-            }
-            Language::C | Language::Python => {
-                let _ = match exponent {
-                    0.5 => write!(out, "sqrt({})", base.write(self)),
-                    _ => write!(out, "pow({}, {exponent:?})", base.write(self)),
-                };
-            }
-        }
+            (Language::Rust, _) => write!(out, "f64::powf({}, {exponent:?})", base.write(self)),
+            _ => write!(out, "pow({}, {exponent:?})", base.write(self)),
+        };
     }
 
     fn put_call(self, function: Function, inner: &Expression, out: &mut String) {
@@ -385,40 +394,60 @@ impl Language {
             (Language::Text, Function::Sign) => write!(out, "sign({z})"),
             (Language::Text, Function::IsNegative) => write!(out, "[{z} < 0]"),
             (Language::Text, Function::Sigmoid) => write!(out, "sigmoid({z})"),
+            (Language::Text, Function::Ln) => write!(out, "ln({z})"),
             (Language::Rust, Function::Abs) => write!(out, "f64::abs({z})"),
-            (Language::Rust, Function::Sign) => write!(out, "(f64::from({z} > 0.0) - f64::from({z} < 0.0))"),
+            (Language::Rust, Function::Sign) => write!(out, "(|z: f64| f64::from(z > 0.0) - f64::from(z < 0.0))({z})"),
             (Language::Rust, Function::IsNegative) => write!(out, "f64::from({z} < 0.0)"),
             (Language::Rust, Function::Exp) => write!(out, "f64::exp({z})"),
             (Language::Rust, Function::Ln) => write!(out, "f64::ln({z})"),
             (Language::Rust, Function::Cos) => write!(out, "f64::cos({z})"),
             (Language::Rust, Function::Sigmoid) => write!(out, "(1.0 / (1.0 + f64::exp(-({z}))))"),
-            (Language::C, Function::Sign) => write!(out, "(({z} > 0.0) - ({z} < 0.0))"),
-            (Language::C, Function::IsNegative) => write!(out, "({z} < 0.0)"),
-            (Language::Python, Function::Sign) => write!(out, "(({z} > 0) - ({z} < 0))"),
-            (Language::Python, Function::IsNegative) => write!(out, "({z} < 0)"),
-            (Language::C | Language::Python, Function::Sigmoid) => write!(out, "(1.0 / (1.0 + exp(-({z}))))"),
+            (Language::C | Language::Python, Function::Sign) => write!(out, "sign({z})"),
+            (Language::C, Function::IsNegative) => write!(out, "(double)({z} < 0.0)"),
+            (Language::C, Function::Sigmoid) => write!(out, "(1.0 / (1.0 + exp(-({z}))))"),
             (Language::C, Function::Abs) => write!(out, "fabs({z})"),
+            (Language::Python, Function::IsNegative) => write!(out, "({z} < 0)"),
+            // Its exponential raises an error where others become infinite.
+            (Language::Python, Function::Sigmoid) => write!(out, "(1.0 / (1.0 + exp(min(-({z}), 709.0))))"),
             (Language::Python, Function::Abs) => write!(out, "abs({z})"),
             (_, Function::Exp) => write!(out, "exp({z})"),
-            (Language::Text, Function::Ln) => write!(out, "ln({z})"),
             (_, Function::Ln) => write!(out, "log({z})"),
             (_, Function::Cos) => write!(out, "cos({z})"),
         };
     }
 
-    fn put_bound(self, name: &str, in_c: &str, inner: &Expression, bound: f64, out: &mut String) {
-        let (z, bound) = (inner.write(self), self.number(bound));
-        let _ = match self {
-            Language::Rust => write!(out, "f64::{name}({z}, {bound})"),
-            Language::C => write!(out, "{in_c}({z}, {bound})"),
-            Language::Text | Language::Python => write!(out, "{name}({z}, {bound})"),
+    fn put_bound(self, name: &str, inner: &Expression, bound: f64, out: &mut String) {
+        let (z, number) = (inner.write(self), self.number(bound));
+        let _ = match (self, name) {
+            // The usual functions lose a NaN, except in Python.
+            (Language::Rust, "max") => write!(out, "f64::clamp({z}, {number}, f64::INFINITY)"),
+            (Language::Rust, _) => write!(out, "f64::clamp({z}, f64::NEG_INFINITY, {number})"),
+            (Language::C, "max") => write!(out, "at_least({z}, {number})"),
+            (Language::C, _) => write!(out, "at_most({z}, {number})"),
+            (Language::Text | Language::Python, _) => write!(out, "{name}({z}, {number})"),
         };
+    }
+
+    /// Functions that expressions in this language may call and the language lacks, each by the name under which it is called.
+    pub(crate) fn helpers(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Language::C => &[
+                ("sign(", "static double sign(double z) { return (double)((z > 0.0) - (z < 0.0)); }\n"),
+                ("at_least(", "static double at_least(double z, double bound) { return z < bound ? bound : z; }\n"),
+                ("at_most(", "static double at_most(double z, double bound) { return z > bound ? bound : z; }\n"),
+            ],
+            Language::Python => &[("sign(", "def sign(z):\n    return (z > 0) - (z < 0)\n\n\n")],
+            Language::Rust | Language::Text => &[],
+        }
     }
 }
 
-/// Four digits that count, without zeros at the end.
+/// Four digits that count, without zeros at the end; all digits of whole numbers.
 fn few_digits(x: f64) -> String {
     if x == 0.0 || !x.is_finite() {
+        return format!("{x}");
+    }
+    if x.fract() == 0.0 && x.abs() < 1e15 {
         return format!("{x}");
     }
     let rounded: f64 = format!("{x:.3e}").parse().unwrap_or(x);
@@ -466,6 +495,14 @@ mod tests {
         assert_eq!(text(x("a").times(1.0 / 3.0)), "0.3333 * a");
         assert_eq!(text(x("a").times(1e-7)), "1e-7 * a");
         assert_eq!(text(x("a").times(123_456.789)), "123500 * a");
+        assert_eq!(text(Expression::sum([x("a"), Expression::number(12_345.0)])), "a + 12345");
+        let run = Expression::sum([x("x18446744073709551615"), x("a"), x("b"), x("c")]);
+        assert_eq!(text(run), "x18446744073709551615 + a + b + c");
+        let padded = Expression::sum(["x0", "x01", "x2", "x3"].map(x));
+        assert_eq!(text(padded), "x0 + x01 + x2 + x3");
+        // A base is written once, however deep it lies.
+        let deep = (0..200).fold(x("a"), |inner, _| Expression::Power(Box::new(inner), 0.5));
+        assert_eq!(text(deep).len(), 200 * "sqrt()".len() + 1);
     }
 
     #[test]
@@ -489,10 +526,16 @@ mod tests {
     fn programs_get_every_digit() {
         let third = x("a").times(1.0 / 3.0);
         assert_eq!(third.write(Language::C), "0.3333333333333333 * a");
-        assert_eq!(x("a").power(0.5).write(Language::Rust), "(a as f64).sqrt()");
+        assert_eq!(x("a").power(0.5).write(Language::Rust), "f64::sqrt(a)");
         assert_eq!(x("a").power(2.0).write(Language::Python), "pow(a, 2.0)");
-        assert_eq!(x("a").times(-2.0).call(Function::IsNegative).write(Language::C), "(-2.0 * a < 0.0)");
+        assert_eq!(x("a").times(-2.0).call(Function::IsNegative).write(Language::C), "(double)(-2.0 * a < 0.0)");
         assert_eq!(Expression::number(f64::NEG_INFINITY).write(Language::Python), "float(\"-inf\")");
-        assert_eq!(x("a").at_most(20.0).write(Language::Rust), "f64::min(a, 20.0)");
+        assert_eq!(x("a").at_most(20.0).write(Language::Rust), "f64::clamp(a, f64::NEG_INFINITY, 20.0)");
+        assert!(x("a").at_least(0.0).evaluate(&|_| f64::NAN).is_nan());
+        let long = Expression::sum((0..130).map(|k| x(&format!("x{k}")))).write(Language::C);
+        assert!(
+            long.starts_with("(x0 + x1 + ") && long.contains("x63) + (x64 + ") && long.ends_with("(x128 + x129)"),
+            "{long}"
+        );
     }
 }

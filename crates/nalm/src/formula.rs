@@ -9,8 +9,10 @@ use std::fmt::Write;
 const NEAR: f64 = 5e-3;
 /// Formulas of more operations than this are nothing to read.
 const MOST_READ: usize = 400;
+/// Networks of more parameters than this are not read.
+const MOST_PARAMS: usize = 4_000;
 /// Expressions of more operations than this are nothing to compile either.
-const MOST_WRITTEN: usize = 1 << 20;
+pub(crate) const MOST_WRITTEN: usize = 1 << 17;
 
 /// What is wanted of a formula.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +20,8 @@ const MOST_WRITTEN: usize = 1 << 20;
 pub enum Style {
     /// The function that is computed, with the weights as they are.
     Exact,
-    /// What the weights mean: those near whole numbers read as these, and guards against the logarithm of 0 are left out.
+    /// What the weights mean: weights that select and are near whole numbers read as these, and guards are left out, such as those
+    /// against the logarithm of 0 and against powers beyond e^20.
     Read,
 }
 
@@ -26,7 +29,8 @@ impl Style {
     /// A weight in this style.
     pub fn weight(self, w: f64) -> f64 {
         let whole = w.round();
-        if self == Style::Read && (w - whole).abs() < NEAR { whole } else { w }
+        // Adding 0 turns -0 into 0.
+        if self == Style::Read && (w - whole).abs() < NEAR { whole + 0.0 } else { w }
     }
 
     /// A small number that guards a logarithm.
@@ -57,6 +61,9 @@ pub fn read<R: Real>(network: &Network<R>, params: &[R], names: &[&str]) -> Resu
     if !names.is_empty() {
         Error::sizes("names of inputs", names.len(), inputs)?;
     }
+    if network.param_len() > MOST_PARAMS {
+        return Ok(None);
+    }
     let name = |i: usize| names.get(i).map_or_else(|| format!("x{}", i + 1), ToString::to_string);
     let Some(steps) = steps(network, params, (0..inputs).map(name).collect(), Style::Read)? else { return Ok(None) };
     let size: usize = steps.iter().map(|(_, expression)| expression.size()).sum();
@@ -77,19 +84,31 @@ pub fn read<R: Real>(network: &Network<R>, params: &[R], names: &[&str]) -> Resu
 /// ```
 pub fn source<R: Real>(network: &Network<R>, params: &[R], name: &str, language: Language) -> Result<String, Error> {
     let first = |c: char| c.is_ascii_alphabetic() || c == '_';
-    if !name.starts_with(first) || !name.chars().all(|c| first(c) || c.is_ascii_digit()) {
+    let word = name.starts_with(first) && name.chars().all(|c| first(c) || c.is_ascii_digit());
+    if !word || TAKEN.contains(&name) {
         let got = format!("'{name}'");
-        return Err(Error::Value { what: "name of a function", got, want: "a word of letters, digits and _" });
+        let want = "a word of letters, digits and _ that the language does not use itself";
+        return Err(Error::Value { what: "name of a function", got, want });
     }
     let shape = network.shape();
     let names = (0..shape.inputs).map(|i| format!("x[{i}]")).collect();
     let steps = steps(network, params, names, Style::Exact)?.ok_or_else(|| Error::Unsupported {
         what: format!("source text of {}", network.name()),
-        when: "because a unit of it has no formula".into(),
-        instead: "define Module::formula for it".into(),
+        when: "because a unit of it has no formula, or one that is too long to compile".into(),
+        instead: "define Module::formula for a unit of your own, or save the network".into(),
     })?;
     Ok(function(&needed(&steps, shape.outputs), name, shape.inputs, shape.outputs, &network.name(), language))
 }
+
+/// Words that mean something in one of the languages, or that the text uses.
+const TAKEN: [&str; 74] = [
+    "_", "abs", "and", "as", "assert", "at_least", "at_most", "auto", "break", "case", "char", "class", "const",
+    "continue", "cos", "crate", "def", "default", "del", "do", "double", "elif", "else", "enum", "except", "exp",
+    "extern", "f64", "fabs", "float", "fn", "for", "from", "goto", "if", "impl", "import", "in", "int", "is", "lambda",
+    "let", "log", "long", "loop", "main", "match", "max", "min", "mod", "move", "mut", "not", "or", "pass", "pow",
+    "pub", "raise", "ref", "return", "self", "short", "sign", "signed", "sqrt", "static", "struct", "switch", "trait",
+    "try", "type", "use", "where", "while",
+];
 
 /// Every unit's output by name, in terms of those before it.
 fn steps<R: Real>(
@@ -105,6 +124,7 @@ fn steps<R: Real>(
         let own: Vec<f64> = network.layer_params(params, k).iter().map(|w| w.to_f64()).collect();
         let inputs: Vec<Expression> = names.iter().map(Expression::variable).collect();
         let Some(outputs) = layer.formula(&own, &inputs, style) else { return Ok(None) };
+        Error::sizes(&format!("outputs of the formula of {}", layer.name()), outputs.len(), layer.shape().outputs)?;
         if outputs.iter().map(Expression::size).sum::<usize>() > MOST_WRITTEN {
             return Ok(None);
         }
@@ -166,24 +186,31 @@ fn function(
         ),
         Language::C => (
             match outputs {
-                1 => format!("#include <math.h>\n\n/* {about} */\ndouble {name}(const double x[{inputs}]) {{"),
+                1 => format!("#include <math.h>\n\n\0/* {about} */\ndouble {name}(const double x[{inputs}]) {{"),
                 n => format!(
-                    "#include <math.h>\n\n/* {about} */\nvoid {name}(const double x[{inputs}], double y[{n}]) {{"
+                    "#include <math.h>\n\n\0/* {about} */\nvoid {name}(const double x[{inputs}], double y[{n}]) {{"
                 ),
             },
             "    ",
             ("const double ", ";"),
             "}\n",
         ),
-        Language::Python => {
-            (format!("from math import cos, exp, log, pow, sqrt\n\n\n# {about}\ndef {name}(x):"), "    ", ("", ""), "")
-        }
+        Language::Python => (
+            format!("from math import cos, exp, log, pow, sqrt\n\n\n\0# {about}\ndef {name}(x):"),
+            "    ",
+            ("", ""),
+            "",
+        ),
         Language::Text => (format!("{name}:"), "", ("", ""), ""),
     };
-    let mut out = head + "\n";
+    let mut body = String::new();
     for (name, expression) in steps.iter().copied() {
-        let _ = writeln!(out, "{indent}{}{name} = {}{}", binding.0, expression.write(language), binding.1);
+        let _ = writeln!(body, "{indent}{}{name} = {}{}", binding.0, expression.write(language), binding.1);
     }
+    let used = language.helpers().iter().filter(|(call, _)| body.contains(call));
+    let helpers: String = used.map(|(_, definition)| *definition).collect();
+    let (imports, head) = head.split_once('\u{0}').unwrap_or(("", &head));
+    let mut out = format!("{imports}{helpers}{head}\n{body}");
     let last: Vec<&str> = steps[steps.len() - outputs..].iter().map(|(name, _)| name.as_str()).collect();
     match (language, outputs) {
         (Language::Rust, 1) => out.push_str("    y\n"),
@@ -253,6 +280,9 @@ mod tests {
         let c = "#include <math.h>\n\n/* nau */\nvoid sums(const double x[2], double y[2]) {\n    const double y1 = x[0] - x[1];\n    const double y2 = 0.5 * x[0];\n    y[0] = y1;\n    y[1] = y2;\n}\n";
         assert_eq!(text(Language::C), c);
         let error = source(&network, &[0.0; 4], "a-b", Language::C).unwrap_err().to_string();
-        assert_eq!(error, "name of a function is 'a-b'; it must be a word of letters, digits and _");
+        let want = "a word of letters, digits and _ that the language does not use itself";
+        assert_eq!(error, format!("name of a function is 'a-b'; it must be {want}"));
+        assert!(source(&network, &[0.0; 4], "exp", Language::C).is_err());
+        assert!(TAKEN.is_sorted());
     }
 }

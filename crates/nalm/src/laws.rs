@@ -293,9 +293,13 @@ fn options(spec: &Spec<f64>) -> Result<(), How> {
             let network = Network::new(vec![unit])?;
             let unit = &network.layers()[0];
             let options = unit.options().check(spec.name, spec.options)?;
+            let missing = spec.options.iter().find(|declared| options.get(declared.name).is_none());
+            ensure(missing.is_none(), || format!("{} does not say {}", unit.layer(), missing.map_or("", |m| m.name)))?;
             let again = Network::new(vec![(spec.build)(unit.shape(), &options)?])?;
             let same = again.layers()[0].options() == unit.options() && again.param_len() == network.param_len();
             ensure(same, || format!("{} is not {}", again.layers()[0].layer(), unit.layer()))?;
+            let alike = again.layers()[0].recipe() == unit.recipe();
+            ensure(alike, || format!("{} is trained otherwise", unit.layer()))?;
             let (p, x) = (initial(&network), rows(&network, ROWS, 0.5, 2.0));
             ensure(bits(&initial(&again)) == bits(&p), || format!("{} starts elsewhere", unit.layer()))?;
             let trained = |network: &Network<f64>| -> Result<Vec<u64>, Error> {

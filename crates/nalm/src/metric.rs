@@ -4,7 +4,7 @@ use crate::task::Thresholds;
 use crate::train::TrainingState;
 
 /// Only this many logged rows at the end of a run compete for the best one.
-const WINDOW: usize = 5_000;
+pub(crate) const WINDOW: usize = 5_000;
 
 /// What is logged every so many steps. All three numbers refer to the weights after exactly `step` updates.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -95,7 +95,7 @@ impl<R> Outcome<R> {
             Status::Diverged { step } | Status::Cancelled { step } if step <= steps => self.status,
             _ => Status::Completed,
         };
-        Self::judge(status, rows, thresholds, self.reinitialisations, params, None)
+        Self::judge(status, rows, thresholds, self.reinitialisations, params, None, WINDOW)
     }
 
     pub(crate) fn judge(
@@ -105,8 +105,9 @@ impl<R> Outcome<R> {
         reinits: u64,
         params: Vec<R>,
         kept: Option<Kept<R>>,
+        window: usize,
     ) -> Self {
-        let best = best(&rows);
+        let best = best(&rows, window);
         Self {
             status,
             best_step: best.step,
@@ -142,6 +143,11 @@ impl<R: Copy> Kept<R> {
         Self { step, validation, params: params.to_vec(), too_early, logged: 0 }
     }
 
+    /// The parameters of the best step and its validation error; nothing before the first look.
+    pub(crate) fn best(&self) -> Option<(&[R], f64)> {
+        self.step.map(|_| (self.params.as_slice(), self.validation))
+    }
+
     /// Looks at what was logged, by the rule of [`best`].
     pub(crate) fn look(&mut self, row: &LoggedErrors, params: &[R]) {
         self.logged += 1;
@@ -156,8 +162,8 @@ impl<R: Copy> Kept<R> {
 }
 
 /// The first row with the smallest validation error, or the last row if all errors are NaN.
-fn best(rows: &[LoggedErrors]) -> LoggedErrors {
-    let window = &rows[rows.len().saturating_sub(WINDOW)..];
+fn best(rows: &[LoggedErrors], window: usize) -> LoggedErrors {
+    let window = &rows[rows.len().saturating_sub(window)..];
     let nothing = LoggedErrors { step: 0, validation: f64::NAN, test: f64::NAN, sparsity: f64::NAN };
     let last = *window.last().unwrap_or(&nothing);
     let finite = window.iter().filter(|row| !row.validation.is_nan());
@@ -190,7 +196,7 @@ mod tests {
         };
         let rows = rows.iter().enumerate().map(row).collect();
         let thresholds = Thresholds { flat: Some(1e-5), simulated: 1.0 };
-        Outcome::judge(Status::Completed, rows, thresholds, 0, Vec::new(), None)
+        Outcome::judge(Status::Completed, rows, thresholds, 0, Vec::new(), None, WINDOW)
     }
 
     #[test]
@@ -248,7 +254,7 @@ mod tests {
             let mut kept = Kept::new(&[-1.0], rows.len());
             rows.iter().for_each(|row| kept.look(row, &[row.step as f64]));
             let thresholds = Thresholds { flat: None, simulated: 1.0 };
-            let outcome = Outcome::judge(Status::Completed, rows, thresholds, 0, vec![9.0], Some(kept));
+            let outcome = Outcome::judge(Status::Completed, rows, thresholds, 0, vec![9.0], Some(kept), WINDOW);
             assert_eq!(outcome.best_params, Some(vec![want]), "{validations:?}");
         }
         // The first of one row too many does not compete, however good it is.
@@ -258,7 +264,7 @@ mod tests {
         rows.iter().for_each(|row| kept.look(row, &[row.step as f64]));
         let thresholds = Thresholds { flat: None, simulated: 1.0 };
         let judge = |rows: &[LoggedErrors]| {
-            Outcome::judge(Status::Completed, rows.to_vec(), thresholds, 0, vec![9.0], Some(kept.clone()))
+            Outcome::judge(Status::Completed, rows.to_vec(), thresholds, 0, vec![9.0], Some(kept.clone()), WINDOW)
         };
         assert_eq!(judge(&rows).best_params, Some(vec![1.0]));
         // Stopped before that, it would have been best, and is not there.

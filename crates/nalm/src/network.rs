@@ -132,6 +132,8 @@ impl<R: Real> Network<R> {
         assert!(work.recorded, "a backward pass needs a forward pass in training before it, one each");
         assert_eq!(p.len(), self.param_len(), "number of parameters");
         assert_eq!(dp.len(), self.param_len(), "numbers in the parameters' gradient");
+        assert_eq!(x.len(), self.shape().inputs * work.at.lanes(), "lanes of inputs");
+        assert!(dx.as_ref().is_none_or(|dx| dx.len() == x.len()), "lanes of the inputs' gradient");
         work.recorded = false;
         let Workspace { outputs, gradients, tapes, at, .. } = work;
         at.clear_padding(gradients.last_mut().expect("at least one layer"));

@@ -69,6 +69,21 @@ impl Penalty {
         }
     }
 
+    /// The step from which on it has its full strength, if it acts at all.
+    pub(crate) fn full_from(&self) -> u64 {
+        match self.schedule {
+            _ if self.strength == 0.0 => 0,
+            Schedule::Constant => 0,
+            Schedule::Ramp { end, .. } => end,
+            Schedule::Growth { every, factor, most } if factor > 1.0 && most > self.strength => {
+                let growths = (libm::log(most / self.strength) / libm::log(factor)).ceil();
+                every.saturating_mul(growths as u64)
+            }
+            Schedule::Growth { .. } => 0,
+            Schedule::Delayed { after, .. } => after.saturating_add(1),
+        }
+    }
+
     /// Checks that the numbers make sense.
     pub fn check(&self) -> Result<(), Error> {
         let strength = self.strength;
@@ -130,6 +145,19 @@ pub fn sparsity<R: Real>(weights: &[R], signed: bool, strength: R, dp: &mut [R])
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn full_strength_begins_where_the_schedule_says() {
+        let from = |strength, schedule| Penalty { strength, schedule }.full_from();
+        assert_eq!(from(1.0, Schedule::Constant), 0);
+        assert_eq!(from(1.0, Schedule::Ramp { start: 5, end: 9 }), 9);
+        assert_eq!(from(0.0, Schedule::Ramp { start: 5, end: 9 }), 0);
+        assert_eq!(from(1.0, Schedule::Delayed { after: 7, validation_below: 1.0 }), 8);
+        let growth = |factor, most| from(1.0, Schedule::Growth { every: 10, factor, most });
+        assert_eq!((growth(10.0, 100.0), growth(10.0, 101.0), growth(1.0, 5.0), growth(2.0, 0.5)), (20, 30, 0, 0));
+        let full = Penalty { strength: 1.0, schedule: Schedule::Growth { every: 10, factor: 10.0, most: 100.0 } };
+        assert_eq!((full.at(19, 0.0), full.at(20, 0.0)), (10.0, 100.0));
+    }
 
     #[test]
     fn the_ramp_is_flat_then_linear_then_flat() {

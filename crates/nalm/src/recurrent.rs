@@ -32,8 +32,8 @@ pub struct Recurrent<R: Real> {
     output: Output,
 }
 
-/// Formulas of more operations are not unrolled.
-const MOST: usize = 10_000;
+/// Formulas of more operations, over all steps, are not unrolled.
+const MOST: usize = 100_000;
 
 /// Which states are the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +66,7 @@ impl<R: Real> Recurrent<R> {
 
     fn with_output(cell: Box<dyn Dispatch<R>>, steps: usize, start: f64, output: Output) -> Result<Self, Error> {
         let Shape { inputs, outputs } = cell.shape();
-        Error::check(start.is_finite(), "initial state", start, "finite")?;
+        Error::check(R::of(start).is_finite(), "initial state", start, "finite")?;
         if inputs <= outputs {
             let what = format!("inputs of the cell {}, which take its {outputs} outputs and the step", cell.name());
             return Err(Error::Shape { what, got: inputs, want: outputs + 1 });
@@ -77,6 +77,9 @@ impl<R: Real> Recurrent<R> {
     /// The same cell over another number of steps.
     pub fn with_steps(&self, steps: usize) -> Result<Self, Error> {
         Error::check(steps > 0, "number of recurrent steps", steps as f64, "at least 1")?;
+        let most = self.features().max(self.cell.shape().outputs);
+        // The sequence must be a shape, like any other.
+        Shape::new(steps.saturating_mul(most), 1)?;
         Ok(Self { steps, ..self.clone() })
     }
 
@@ -238,14 +241,15 @@ impl<R: Real> Module<R> for Recurrent<R> {
 
     fn formula(&self, p: &[f64], inputs: &[Expression], style: Style) -> Option<Vec<Expression>> {
         let mut state = vec![Expression::number(self.start.to_f64()); self.cell.shape().outputs];
-        let mut states = Vec::new();
+        let (mut states, mut total) = (Vec::new(), 0);
         for step in inputs.chunks_exact(self.features()) {
             state = self.cell.formula(p, &[step, &state].concat(), style)?;
+            states.extend_from_slice(&state);
             // A cell that uses its state twice doubles the formula with every step.
-            if state.iter().map(Expression::size).sum::<usize>() > MOST {
+            total += state.iter().map(Expression::size).sum::<usize>();
+            if total > MOST {
                 return None;
             }
-            states.extend_from_slice(&state);
         }
         Some(if self.output == Output::Every { states } else { state })
     }

@@ -81,7 +81,9 @@ impl<R: Real> Network<R> {
     ) -> Result<&'w [R], Error> {
         self.check_params(p)?;
         Error::sizes("numbers in the parameters' gradient", dp.len(), self.param_len())?;
-        let recorded = work.work.as_mut().filter(|kept| kept.is_recorded() && kept.fits(self));
+        let inputs = self.shape().inputs;
+        let own = |kept: &&mut Workspace<R>| kept.fits(self) && work.x.len() == inputs * kept.layout().lanes();
+        let recorded = work.work.as_mut().filter(|kept| kept.is_recorded()).filter(own);
         let Some(inner) = recorded else {
             return Err(Error::Unsupported {
                 what: "a backward pass".into(),
@@ -178,6 +180,11 @@ mod tests {
         let other = Network::single(Nmu::new(3, 1).unwrap());
         let error = other.backward_rows(&[0.5; 3], &[1.0], &mut [0.0; 3], &mut work).unwrap_err();
         assert_eq!(error.to_string(), refused, "another network before");
+        // Of the same sizes but for its inputs.
+        let (three, two) = (Network::single(Nau::new(3, 1).unwrap()), Network::single(Nau::new(2, 1).unwrap()));
+        three.forward_rows(&[0.5; 3], &x, Pass::Noiseless, &mut work).unwrap();
+        let error = two.backward_rows(&[0.5; 2], &[1.0], &mut [0.0; 2], &mut work).unwrap_err();
+        assert_eq!(error.to_string(), refused, "a wider network before");
     }
 
     #[test]

@@ -99,10 +99,26 @@ impl Table {
     /// These columns row by row, as [`Network::forward_rows`](crate::Network::forward_rows) takes them.
     pub fn row_major<R: Real>(&self, names: &[&str]) -> Result<Vec<R>, Error> {
         let columns: Vec<&[f64]> = names.iter().map(|name| self.column(name)).collect::<Result<_, _>>()?;
+        for (name, column) in names.iter().zip(&columns) {
+            column.iter().try_for_each(|&x| Self::fits::<R>(x, name))?;
+        }
         Ok((0..self.rows()).flat_map(|row| columns.iter().map(move |column| R::of(column[row]))).collect())
     }
 
-    /// The power of two nearest to each column's root mean square: a unit in which its numbers are about 1. Dividing by it changes no digit.
+    /// Refuses a number that another type does not hold.
+    pub(crate) fn fits<R: Real>(x: f64, column: &str) -> Result<(), Error> {
+        if R::of(x).is_finite() {
+            return Ok(());
+        }
+        Err(Error::Unsupported {
+            what: format!("the number {x:e} of the column '{column}'"),
+            when: format!("in {}", R::NAME),
+            instead: "give the column in another unit, or train in f64".into(),
+        })
+    }
+
+    /// The power of two nearest to each column's root mean square: a unit in which its numbers are about 1. Dividing by it changes no digit, unless
+    /// a number is 300 orders of magnitude away from the others.
     pub fn natural_units(&self) -> Vec<f64> {
         let unit = |column: &Vec<f64>| {
             let largest = column.iter().fold(0.0f64, |most, x| most.max(x.abs()));

@@ -39,7 +39,7 @@ fn format<R: Real>() -> (usize, Dtype) {
 /// Tensors and a text about them, if there is one, as the bytes of a safetensors file.
 pub fn to_bytes<R: Real>(tensors: &[Tensor<R>], text: Option<&str>) -> Result<Vec<u8>, Error> {
     let (width, kind) = format::<R>();
-    let number = |x: &R| x.bits().to_le_bytes().into_iter().take(width).collect::<Vec<u8>>();
+    let number = |x: &R| x.bits().to_le_bytes().into_iter().take(width);
     let bytes: Vec<Vec<u8>> = tensors.iter().map(|tensor| tensor.data.iter().flat_map(number).collect()).collect();
     let views = tensors.iter().zip(&bytes).map(|(tensor, bytes)| {
         Ok((tensor.name.as_str(), TensorView::new(kind, tensor.shape.clone(), bytes).map_err(wrong)?))

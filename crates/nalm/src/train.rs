@@ -2,7 +2,7 @@
 
 use crate::batch::{Batch, BatchLayout};
 use crate::config::{Config, GradientNoise};
-use crate::metric::{Kept, LoggedErrors, Outcome, Status};
+use crate::metric::{Kept, LoggedErrors, Outcome, Status, WINDOW};
 use crate::module::Pass;
 use crate::network::Workspace;
 use crate::optim::Optimisation;
@@ -49,6 +49,8 @@ pub struct TrainingState<R> {
     pub noise: Rng,
     /// How often parameters were drawn anew.
     pub reinitialisations: u64,
+    /// The last validation error that was logged, by which some penalties decide whether to act.
+    pub validation: f64,
 }
 
 /// Trains a network on a task.
@@ -151,6 +153,8 @@ pub(crate) fn run<R: Real>(
     let mut run = Run::new(network, task, seed, config)?;
     let (mut status, mut done) = (Status::Completed, from.map(|state| state.step));
     if let Some(state) = from {
+        let (what, want) = ("step to go on from", "below the last step");
+        Error::check(state.step < config.steps, what, state.step as f64, want)?;
         run.restore(state)?;
     }
     for step in done.map_or(0, |step| step.saturating_add(1))..=config.steps {
@@ -198,7 +202,9 @@ pub(crate) struct Run<'a, R: Real> {
     history: History,
     pub(crate) reinits: u64,
     pub(crate) rows: Vec<LoggedErrors>,
-    kept: Kept<R>,
+    /// The last validation error that was logged.
+    validation: f64,
+    pub(crate) kept: Kept<R>,
 }
 
 impl<'a, R: Real> Run<'a, R> {
@@ -246,6 +252,7 @@ impl<'a, R: Real> Run<'a, R> {
             history: History::with_capacity(rows + 1),
             reinits: 0,
             rows: Vec::with_capacity(rows),
+            validation: f64::NAN,
             kept: Kept::new(&params, rows),
             params,
         })
@@ -285,6 +292,7 @@ impl<'a, R: Real> Run<'a, R> {
             powers,
             noise: self.noise.clone(),
             reinitialisations: self.reinits,
+            validation: self.validation,
         }
     }
 
@@ -295,6 +303,9 @@ impl<'a, R: Real> Run<'a, R> {
         self.params.copy_from_slice(&state.params);
         self.noise = state.noise.clone();
         self.reinits = state.reinitialisations;
+        self.validation = state.validation;
+        let to_log = self.config.steps / self.config.log_every - state.step / self.config.log_every;
+        self.kept = Kept::new(&self.params, usize::try_from(to_log).unwrap_or(usize::MAX));
         (0..=state.step).for_each(|_| self.samples.train(&mut self.batch));
         Ok(())
     }
@@ -309,19 +320,25 @@ impl<'a, R: Real> Run<'a, R> {
         let sparsity = self.network.sparsity_error(&self.params).to_f64();
         let row = LoggedErrors { step, validation, test, sparsity };
         self.rows.push(row);
+        self.validation = row.validation;
         self.kept.look(&row, &self.params);
         row
     }
 
     /// What the run amounts to.
     pub(crate) fn outcome(self, status: Status, thresholds: Thresholds) -> Outcome<R> {
-        Outcome::judge(status, self.rows, thresholds, self.reinits, self.params, Some(self.kept))
+        Outcome::judge(status, self.rows, thresholds, self.reinits, self.params, Some(self.kept), WINDOW)
+    }
+
+    /// The same where every row competes for the best one.
+    pub(crate) fn outcome_of_all(self, status: Status, thresholds: Thresholds) -> Outcome<R> {
+        Outcome::judge(status, self.rows, thresholds, self.reinits, self.params, Some(self.kept), usize::MAX)
     }
 
     /// One update; returns the loss and the penalty before it.
     pub(crate) fn step(&mut self, step: u64) -> (R, R) {
         let Self { network, config, batch, work, params, gradient, .. } = self;
-        let validation = self.rows.last().map_or(f64::NAN, |row| row.validation);
+        let validation = self.validation;
         self.samples.train(batch);
         let pass = if self.noiseless { Pass::Noiseless } else { Pass::Train(&mut self.noise) };
         network.forward(params, &batch.x, work, pass);

@@ -1,16 +1,16 @@
 //! Training on data of one's own: until it gets no better, from several starts, and the best by validation counts.
 
-use crate::metric::{Outcome, Status};
-use crate::penalty::Schedule;
+use crate::metric::{Kept, Outcome, Status};
+use crate::penalty::Penalty;
 use crate::task::Task;
 use crate::train::{Observer, Run, Trained};
 use crate::{Config, Error, Network, Real};
 
 /// When to stop.
 ///
-/// An attempt ends when the validation error has not fallen by a hundredth for `patience` steps, counted from the end of the penalties'
-/// ramps, or after `steps`. If the error is then above the task's goal, another one starts from new random weights. The weights with the
-/// smallest validation error of all count; test rows decide nothing.
+/// An attempt ends when the validation error has not fallen by a hundredth for `patience` steps, counted from when the penalties have
+/// their full strength, or after `steps`. If the smallest error so far is then above the error that solves the task on its test rows, another attempt starts from
+/// new random weights. The weights with the smallest validation error of all count; test rows decide nothing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Stopping {
@@ -58,7 +58,7 @@ const FALL: f64 = 0.01;
 /// Trains a network on a task until `stopping` says so. `config.steps` does not count; errors are evaluated every `config.log_every` steps.
 ///
 /// [`Outcome::params`] are those with the smallest validation error, [`Outcome::reinitialisations`] is the number of further starts, and steps are counted over all
-/// attempts.
+/// attempts, so that the end of one and the start of the next have the same number. There is no [`Outcome::state`] to go on from.
 ///
 /// ```
 /// use nalm::{Config, Network, Nmu, Split, Stopping, Table, TableTask, formula, train_until};
@@ -110,34 +110,30 @@ pub(crate) fn run<R: Real>(
     let mut run = Run::new(network, task, seed, &config)?;
     let thresholds = task.thresholds();
     let goal = thresholds.flat.unwrap_or(thresholds.simulated);
-    let ramps = config.penalties.iter().filter(|penalty| penalty.strength > 0.0);
-    let patient_from = ramps.map(|penalty| match penalty.schedule {
-        Schedule::Ramp { end, .. } => end,
-        _ => 0,
-    });
-    let patient_from = patient_from.max().unwrap_or(0);
-    let (mut best, mut best_params) = (f64::INFINITY, run.params.clone());
+    let patient_from = config.penalties.iter().map(Penalty::full_from).max().unwrap_or(0);
+    // Every row competes, not only the last ones.
+    run.kept = Kept::new(&run.params, 0);
     let (mut status, mut diverged, mut step) = (Status::Completed, None, 0);
     'attempts: for attempt in 0..stopping.attempts {
         if attempt > 0 {
             run.start_over()?;
         }
-        let (mut least, mut since) = (f64::INFINITY, 0);
+        let (mut least, mut since, mut patient) = (f64::INFINITY, 0, false);
         for own in 0..=stopping.steps {
             if own.is_multiple_of(config.log_every) || own == stopping.steps {
                 let row = run.evaluate(step);
-                if row.validation < best {
-                    best = row.validation;
-                    best_params.copy_from_slice(&run.params);
-                }
                 if observer.logged(&row, &run.params).is_break() {
                     status = Status::Cancelled { step };
                     break 'attempts;
                 }
+                if own >= patient_from && !patient {
+                    // What penalties cost is no reason to give up: from here on it counts.
+                    (least, since, patient) = (f64::INFINITY, own, true);
+                }
                 if row.validation < (1.0 - FALL) * least {
                     (least, since) = (row.validation, own);
                 }
-                if own >= patient_from && own - since.max(patient_from) >= stopping.patience {
+                if patient && own - since >= stopping.patience {
                     break;
                 }
             }
@@ -149,23 +145,23 @@ pub(crate) fn run<R: Real>(
             let finite = loss.is_finite() && penalty.is_finite();
             if !finite && run.params.iter().any(|p| p.is_nan()) {
                 diverged = Some(Status::Diverged { step: step - 1 });
-                continue 'attempts;
+                break;
             }
             if observer.stepped(step - 1, loss, penalty, &run.params).is_break() {
                 status = Status::Cancelled { step: step - 1 };
                 break 'attempts;
             }
         }
-        if best < goal {
+        if run.kept.best().is_some_and(|(_, validation)| validation < goal) {
             break;
         }
     }
-    if best == f64::INFINITY && status == Status::Completed {
-        status = diverged.unwrap_or(status);
-    } else {
-        run.params = best_params;
+    match run.kept.best() {
+        Some((params, validation)) if validation.is_finite() => run.params = params.to_vec(),
+        _ if status == Status::Completed => status = diverged.unwrap_or(status),
+        _ => {}
     }
-    Ok(run.outcome(status, thresholds))
+    Ok(run.outcome_of_all(status, thresholds))
 }
 
 #[cfg(test)]

@@ -101,3 +101,69 @@ fn training_goes_on_from_a_file_as_if_nothing_had_happened() {
         }
     }
 }
+
+/// What acts by the last validation error goes on acting by it, and not only from the next evaluation on.
+#[test]
+fn penalties_that_look_at_the_validation_error_are_not_interrupted() {
+    use nalm::{Penalty, Schedule};
+    let task = SingleModule::mul(1.0, 2.0, 2.0, 6.0).unwrap();
+    let network = Network::<f32>::single(nalm::Nmu::new(2, 1).unwrap());
+    let schedule = Schedule::Delayed { after: 5, validation_below: 1e9 };
+    let config = |steps| Config {
+        validation: 50,
+        test: 50,
+        log_every: 10,
+        penalties: vec![Penalty { strength: 0.5, schedule }],
+        ..Config::published(&network).steps(steps)
+    };
+    let whole = train(&network, &task, 3, &config(60), &mut ()).unwrap();
+    let first = train(&network, &task, 3, &config(23), &mut ()).unwrap();
+    let state = first.state.unwrap();
+    let second = resume(&network, &task, 3, &config(60), &state, &mut ()).unwrap();
+    assert_eq!(bits(&second.params), bits(&whole.params));
+    assert!(second.best_params.is_some());
+    let error = resume(&network, &task, 3, &config(23), &state, &mut ()).unwrap_err();
+    assert_eq!(error.to_string(), "step to go on from is 23; it must be below the last step");
+}
+
+/// Words cannot say a recurrence of a recurrence, and so it is not saved as something else.
+#[test]
+fn what_words_cannot_make_again_is_refused() {
+    let inner = Recurrent::<f32>::new(Box::new(nalm::Nmu::new(2, 1).unwrap()), 4, 1.0).unwrap();
+    let outer = Network::single(Recurrent::new(Box::new(inner), 2, 1.0).unwrap());
+    let error = save::to_bytes(&outer, &[1.0, 1.0]).unwrap_err().to_string();
+    assert!(
+        error.starts_with("saving the layer 'nmu 2->1 steps=2 state=1 start=0.25,0.75' is not available"),
+        "{error}"
+    );
+}
+
+/// A state with anything changed is refused or is another state, and never a panic.
+#[test]
+fn states_that_cannot_be_are_refused() {
+    let network = Network::<f32>::single(nalm::Nmu::new(2, 1).unwrap());
+    let task = SingleModule::mul(1.0, 2.0, 2.0, 6.0).unwrap();
+    let config = Config { validation: 50, test: 50, ..Config::published(&network).steps(5) };
+    let state = train(&network, &task, 3, &config, &mut ()).unwrap().state.unwrap();
+    let bytes = save::training_to_bytes(&network, &state).unwrap();
+    let (tensors, text) = nalm::tensor::from_bytes::<f32>(&bytes).unwrap();
+    let read = |tensors: &[nalm::tensor::Tensor], text: &str| {
+        let bytes = nalm::tensor::to_bytes(tensors, Some(text)).unwrap();
+        save::training_from_bytes::<f32>(&bytes, &module::find).map(|(_, state)| state)
+    };
+    assert_eq!(read(&tensors, &text).unwrap(), state);
+    for (from, to) in
+        [("powers ", "powers zz "), ("step 5", "step -1"), ("starts 0", "starts x"), ("validation ", "validation g")]
+    {
+        assert!(read(&tensors, &text.replace(from, to)).is_err(), "{to}");
+    }
+    for spoil in [f32::NAN, -3.0, 1.5, 70_000.0] {
+        let mut changed = tensors.clone();
+        changed.iter_mut().find(|tensor| tensor.name == "noise").unwrap().data[4] = spoil;
+        assert!(read(&changed, &text).is_err(), "{spoil}");
+    }
+    for steps in ["4611686018427387904", "18446744073709551615"] {
+        let huge = text.replace("layer nmu 2->1", &format!("layer nmu 5->4 steps={steps} state=1 output=every"));
+        assert!(read(&tensors, &huge).is_err(), "{steps}");
+    }
+}

@@ -39,14 +39,36 @@ fn cases() -> Vec<Case> {
         let outputs = network.predict(&params, &rows).unwrap();
         Case { network, params, rows, outputs }
     };
-    networks.into_iter().map(case).collect()
+    let mut all: Vec<Case> = networks.into_iter().map(case).collect();
+    // Weights that mean an operation, on rows so large that gates are far from undecided.
+    for spec in module::list::<f64>() {
+        let network = unit(spec.name, 2, 1);
+        let Some(params) = network.layers()[0].gold(nalm::Operation::Mul) else { continue };
+        let rows = vec![4.0, 5.0, 0.5, 30.0, 7.0, 0.125, 1.0, 1.0, 20.0, 9.0];
+        let outputs = network.predict(&params, &rows).unwrap();
+        all.push(Case { network, params, rows, outputs });
+    }
+    let (inputs, wide) = (300, Network::single(Nau::new(300, 1).unwrap()));
+    all.push(Case {
+        params: vec![0.5; inputs],
+        rows: vec![1.0; ROWS * inputs],
+        outputs: vec![150.0; ROWS],
+        network: wide,
+    });
+    all
 }
 
 /// All functions as one program, which prints every output; `call` writes the statement that prints one row.
 fn program(language: Language, head: &str, tail: (&str, &str), call: impl Fn(usize, &str, usize) -> String) -> String {
     let (mut text, mut main) = (head.to_owned(), tail.0.to_owned());
     for (k, case) in cases().iter().enumerate() {
-        text += &formula::source(&case.network, &case.params, &format!("f{k}"), language).unwrap();
+        let source = formula::source(&case.network, &case.params, &format!("f{k}"), language).unwrap();
+        // Helpers are part of every text, and may be there once.
+        for line in source.lines() {
+            if !line.starts_with("static double ") || !text.contains(line) {
+                let _ = writeln!(text, "{line}");
+            }
+        }
         for row in case.rows.chunks(case.network.shape().inputs) {
             let numbers: Vec<String> = row.iter().map(|x| format!("{x:?}")).collect();
             let _ = writeln!(main, "{}", call(k, &numbers.join(", "), case.network.shape().outputs));

@@ -45,6 +45,11 @@ impl Linear {
     }
 }
 
+/// A weighted sum and a constant. Such weights select nothing, so none is rounded.
+pub(super) fn affine(weights: &[f64], inputs: &[Expression], bias: f64) -> Expression {
+    Expression::sum([Style::Exact.sum(weights, inputs), Expression::number(bias)])
+}
+
 impl<R: Real> Module<R> for Linear {
     fn name(&self) -> &'static str {
         "linear"
@@ -105,10 +110,9 @@ impl<R: Real> Module<R> for Linear {
         })
     }
 
-    fn formula(&self, p: &[f64], inputs: &[Expression], style: Style) -> Option<Vec<Expression>> {
+    fn formula(&self, p: &[f64], inputs: &[Expression], _: Style) -> Option<Vec<Expression>> {
         let (w, b) = p.split_at(self.shape.weights());
-        let line = |(w, &b)| Expression::sum([style.sum(w, inputs), Expression::number(style.weight(b))]);
-        Some(w.chunks_exact(self.shape.inputs).zip(b).map(line).collect())
+        Some(w.chunks_exact(self.shape.inputs).zip(b).map(|(w, &b)| affine(w, inputs, b)).collect())
     }
 
     fn as_f64(&self) -> Option<Box<dyn Dispatch<f64>>> {

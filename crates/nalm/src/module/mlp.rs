@@ -2,11 +2,12 @@
 //!
 //! y = W2 max(W1 x + b1, 0) + b2
 
+use super::linear::affine;
 use super::start::xavier;
 use super::{Dispatch, Module, Options, Pass, Shape, Spec};
 use crate::batch::BatchLayout;
 use crate::expression::Expression;
-use crate::formula::Style;
+use crate::formula::{MOST_WRITTEN, Style};
 use crate::lane::{add_sums, each, linear};
 use crate::rng::Rng;
 use crate::setting::{Kind, Setting};
@@ -168,12 +169,15 @@ impl<R: Real> Module<R> for Mlp {
         })
     }
 
-    fn formula(&self, p: &[f64], inputs: &[Expression], style: Style) -> Option<Vec<Expression>> {
+    fn formula(&self, p: &[f64], inputs: &[Expression], _: Style) -> Option<Vec<Expression>> {
+        // Every output repeats the whole hidden layer.
+        if self.shape.outputs * self.hidden * (self.shape.inputs + 1) > MOST_WRITTEN {
+            return None;
+        }
         let [w1, b1, w2, b2] = self.split(p);
-        let line = |w: &[f64], x: &[Expression], b: f64| Expression::sum([style.sum(w, x), Expression::number(b)]);
         let hidden = w1.chunks_exact(self.shape.inputs).zip(b1);
-        let hidden: Vec<Expression> = hidden.map(|(w, &b)| line(w, inputs, b).at_least(0.0)).collect();
-        Some(w2.chunks_exact(self.hidden).zip(b2).map(|(w, &b)| line(w, &hidden, b)).collect())
+        let hidden: Vec<Expression> = hidden.map(|(w, &b)| affine(w, inputs, b).at_least(0.0)).collect();
+        Some(w2.chunks_exact(self.hidden).zip(b2).map(|(w, &b)| affine(w, &hidden, b)).collect())
     }
 
     fn options(&self) -> Options {

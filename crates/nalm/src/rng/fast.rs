@@ -49,7 +49,9 @@ impl Fast {
         let (&used, rest) = words.split_last()?;
         let lanes: &[Words; 5] = rest.as_chunks().0.first_chunk().filter(|_| rest.len() == 5 * LANES)?;
         let &[a, b, c, d, spare] = lanes;
-        (used as usize <= LANES).then_some(Self { state: [a, b, c, d], spare, used: used as usize })
+        // No lane can have got there: it would never leave.
+        let stuck = (0..LANES).any(|k| [a, b, c, d].iter().all(|word| word[k] == 0));
+        (used as usize <= LANES && !stuck).then_some(Self { state: [a, b, c, d], spare, used: used as usize })
     }
 
     /// The next word of one stream, for draws that come one at a time.

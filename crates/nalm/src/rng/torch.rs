@@ -30,7 +30,8 @@ impl Torch {
     pub(super) fn of_state(words: &[u32]) -> Option<Self> {
         let (&[is_some, high, low], rest) = words.split_first_chunk()?;
         let spare = f64::from_bits(u64::from(high) << 32 | u64::from(low));
-        Some(Self { words: Mt19937::of_state(rest)?, spare: (is_some == 1).then_some(spare) })
+        let words = Mt19937::of_state(rest)?;
+        (is_some <= 1).then(|| Self { words, spare: (is_some == 1).then_some(spare) })
     }
 
     /// 24 random bits scaled to [low, high) in the arithmetic of `R`.

@@ -5,7 +5,6 @@ use crate::batch::Batch;
 use crate::rng::{Fast, Purpose, Stream};
 use crate::table::{Table, fingerprint};
 use crate::{Error, Real, Shape};
-use std::any::type_name;
 use std::fmt::{self, Display};
 use std::sync::Arc;
 
@@ -261,13 +260,7 @@ impl<R: Real> Task<R> for TableTask {
         for (k, name) in names.enumerate() {
             for (row, &x) in numbers.chunks_exact_mut(width).zip(self.table.column(name)?) {
                 row[k] = R::of(x);
-                if !row[k].is_finite() {
-                    return Err(Error::Unsupported {
-                        what: format!("the number {x:e} of the column '{name}'"),
-                        when: format!("in {}", type_name::<R>()),
-                        instead: "give the column in another unit, or train in f64".into(),
-                    });
-                }
+                Table::fits::<R>(x, name)?;
             }
         }
         let parts = self.parts(seed);
