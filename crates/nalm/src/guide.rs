@@ -46,6 +46,7 @@
 /// * Keep the [`crate::RowWorkspace`]: a prediction of one row takes some dozens of nanoseconds with it, and hundreds with
 ///   [`Network::predict`], which allocates. Rows cost about 0.1 to 0.2 ns a number more than the library's own layout; [`crate::train()`] does not pay that.
 /// * All of it works over `f64`, too.
+/// * The example `own_loop` has a layer of its own before the unit, and trains it by the inputs' gradient.
 ///
 /// [`Network::forward_rows`]: crate::Network::forward_rows
 /// [`Network::backward_rows`]: crate::Network::backward_rows
@@ -82,7 +83,9 @@ pub mod own_loop {}
 /// # Ok::<(), nalm::Error>(())
 /// ```
 ///
-/// * [`Outcome::params`] are those with the smallest validation error; test rows decide nothing.
+/// * After [`train_until`], [`Outcome::params`] are those with the smallest validation error; test rows decide nothing. (After [`train()`] they are those at the end,
+///   and [`Outcome::best_params`] have the smallest validation error.)
+/// * The example `own_table` reads its table from text and prints all of the outcome.
 /// * With the feature `second-order`, `second_order::follow` takes the same task and fits weights to rounding error where gradients alone do not get there.
 /// * [`Table::natural_units`] and [`Table::in_units`] bring columns of very different sizes to about 1, without changing a digit. [`Table::row_major`] and
 ///   [`Table::pick`] hand rows to a loop of your own, [`TableTask::parts`] says which row is in which part.
@@ -95,7 +98,9 @@ pub mod own_loop {}
 /// [`TableTask`]: crate::TableTask
 /// [`TableTask::parts`]: crate::TableTask::parts
 /// [`train_until`]: crate::train_until()
+/// [`train()`]: crate::train()
 /// [`Outcome::params`]: crate::Outcome::params
+/// [`Outcome::best_params`]: crate::Outcome::best_params
 pub mod own_data {}
 
 /// Trained networks as files, and as source text.
@@ -129,6 +134,8 @@ pub mod own_data {}
 /// assert!(c.contains("double power(const double x[2]) {\n    const double y = x[0] * x[1];\n    return y;\n}"));
 /// # Ok::<(), nalm::Error>(())
 /// ```
+///
+/// It computes in `f64`, so it differs from a network over `f32` by rounding. The example `save_and_load` does all of this.
 pub mod saving {}
 
 /// A unit that nobody has published yet.
