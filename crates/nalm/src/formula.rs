@@ -181,7 +181,7 @@ fn function(
         Language::Text => (format!("{name}:"), "", ("", ""), ""),
     };
     let mut out = head + "\n";
-    for (name, expression) in steps.iter().copied() {
+    for (name, expression) in steps {
         let _ = writeln!(out, "{indent}{}{name} = {}{}", binding.0, expression.write(language), binding.1);
     }
     let last: Vec<&str> = steps[steps.len() - outputs..].iter().map(|(name, _)| name.as_str()).collect();
