@@ -211,7 +211,17 @@ pub mod saving {}
 /// # Ok::<(), laws::Broken>(())
 /// ```
 ///
-/// [`laws::check`](crate::laws::check) is what every unit of this library passes. The example `your_own_module` goes further, and the project's `examples/own-unit` adds a unit to the
+/// [`laws::check`](crate::laws::check) is what every unit of this library passes. Everything else that a unit can have is defined only where it is wanted:
+///
+/// * `bounds`, a box for its parameters; `penalty` with a `recipe` that says how strong it is and when (often [`penalty::sparsity`](crate::penalty::sparsity) and
+///   [`Recipe::sparse`](crate::Recipe::sparse)); `sparsity_error`.
+/// * `formula`, with which [`formula::read`](crate::formula::read) and [`formula::source`](crate::formula::source) work: [`Style::sum`](crate::formula::Style::sum) and
+///   [`Style::weight`](crate::formula::Style::weight) read the weights.
+/// * `gold`, parameters that compute an operation; the operations stand in `claims` of the [`Spec`](crate::module::Spec), as in `Spec { claims: &[Operation::Mul], ..Spec::new(…) }`.
+/// * To be loaded from a file or made from text, it has to be found by name: instead of [`module::find`](crate::module::find) pass a function of yours that knows it,
+///   `|name: &str| if name == "squared-sum" { Ok(spec()) } else { module::find(name) }`.
+///
+/// The example `your_own_module` goes further, and the project's `examples/own-unit` adds a unit to the
 /// laboratory, where it can be compared with all others.
 pub mod own_unit {}
 
@@ -225,5 +235,5 @@ pub mod own_unit {}
 /// | `second-order` | Levenberg-Marquardt and training schedules | none |
 ///
 /// Nothing is on by default. No feature changes a result. WebAssembly works with all of them; compile with `-C target-feature=+simd128` and opt-level 3 there, or it
-/// is several times slower.
+/// is several times slower. The project's `examples/wasm-layer` is trained by JavaScript.
 pub mod features {}
