@@ -47,7 +47,7 @@ pub extern "C" fn predict() -> f64 {
 }
 
 fn train_on(numbers: &[f64], inputs: usize) -> Result<(Network<f64>, Vec<f64>, f64), Error> {
-    if inputs >= numbers.len() || numbers.len() % (inputs + 1) != 0 {
+    if inputs >= numbers.len() || !numbers.len().is_multiple_of(inputs + 1) {
         let what = "numbers in the buffer, as whole rows of inputs and a target".into();
         return Err(Error::Shape { what, got: numbers.len(), want: inputs.saturating_add(1) });
     }
