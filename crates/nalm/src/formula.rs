@@ -186,30 +186,27 @@ fn function(
         ),
         Language::C => (
             match outputs {
-                1 => format!("#include <math.h>\n\n\0/* {about} */\ndouble {name}(const double x[{inputs}]) {{"),
-                n => format!(
-                    "#include <math.h>\n\n\0/* {about} */\nvoid {name}(const double x[{inputs}], double y[{n}]) {{"
-                ),
+                1 => format!("/* {about} */\ndouble {name}(const double x[{inputs}]) {{"),
+                n => format!("/* {about} */\nvoid {name}(const double x[{inputs}], double y[{n}]) {{"),
             },
             "    ",
             ("const double ", ";"),
             "}\n",
         ),
-        Language::Python => (
-            format!("from math import cos, exp, log, pow, sqrt\n\n\n\0# {about}\ndef {name}(x):"),
-            "    ",
-            ("", ""),
-            "",
-        ),
+        Language::Python => (format!("# {about}\ndef {name}(x):"), "    ", ("", ""), ""),
         Language::Text => (format!("{name}:"), "", ("", ""), ""),
     };
+    let imports = match language {
+        Language::C => "#include <math.h>\n\n",
+        Language::Python => "from math import cos, exp, log, pow, sqrt\n\n\n",
+        Language::Rust | Language::Text => "",
+    };
     let mut body = String::new();
-    for (name, expression) in steps.iter().copied() {
+    for (name, expression) in steps {
         let _ = writeln!(body, "{indent}{}{name} = {}{}", binding.0, expression.write(language), binding.1);
     }
     let used = language.helpers().iter().filter(|(call, _)| body.contains(call));
     let helpers: String = used.map(|(_, definition)| *definition).collect();
-    let (imports, head) = head.split_once('\u{0}').unwrap_or(("", &head));
     let mut out = format!("{imports}{helpers}{head}\n{body}");
     let last: Vec<&str> = steps[steps.len() - outputs..].iter().map(|(name, _)| name.as_str()).collect();
     match (language, outputs) {

@@ -46,6 +46,7 @@
 /// * Keep the [`crate::RowWorkspace`]: a prediction of one row takes some dozens of nanoseconds with it, and hundreds with
 ///   [`Network::predict`], which allocates. Rows cost about 0.1 to 0.2 ns a number more than the library's own layout; [`crate::train()`] does not pay that.
 /// * All of it works over `f64`, too.
+/// * The example `own_loop` has a layer of its own before the unit, and trains it by the inputs' gradient.
 ///
 /// [`Network::forward_rows`]: crate::Network::forward_rows
 /// [`Network::backward_rows`]: crate::Network::backward_rows
@@ -82,7 +83,9 @@ pub mod own_loop {}
 /// # Ok::<(), nalm::Error>(())
 /// ```
 ///
-/// * [`Outcome::params`] are those with the smallest validation error; test rows decide nothing.
+/// * After [`train_until`], [`Outcome::params`] are those with the smallest validation error; test rows decide nothing. (After [`train()`] they are those at the end,
+///   and [`Outcome::best_params`] have the smallest validation error.)
+/// * The example `own_table` reads its table from text and prints all of the outcome.
 /// * With the feature `second-order`, `second_order::follow` takes the same task and fits weights to rounding error where gradients alone do not get there.
 /// * [`Table::natural_units`] and [`Table::in_units`] bring columns of very different sizes to about 1, without changing a digit. [`Table::row_major`] and
 ///   [`Table::pick`] hand rows to a loop of your own, [`TableTask::parts`] says which row is in which part.
@@ -95,7 +98,9 @@ pub mod own_loop {}
 /// [`TableTask`]: crate::TableTask
 /// [`TableTask::parts`]: crate::TableTask::parts
 /// [`train_until`]: crate::train_until()
+/// [`train()`]: crate::train()
 /// [`Outcome::params`]: crate::Outcome::params
+/// [`Outcome::best_params`]: crate::Outcome::best_params
 pub mod own_data {}
 
 /// Trained networks as files, and as source text.
@@ -129,6 +134,8 @@ pub mod own_data {}
 /// assert!(c.contains("double power(const double x[2]) {\n    const double y = x[0] * x[1];\n    return y;\n}"));
 /// # Ok::<(), nalm::Error>(())
 /// ```
+///
+/// It computes in `f64`, so it differs from a network over `f32` by rounding. The example `save_and_load` does all of this.
 pub mod saving {}
 
 /// A unit that nobody has published yet.
@@ -204,7 +211,17 @@ pub mod saving {}
 /// # Ok::<(), laws::Broken>(())
 /// ```
 ///
-/// [`laws::check`](crate::laws::check) is what every unit of this library passes. The example `your_own_module` goes further, and the project's `examples/own-unit` adds a unit to the
+/// [`laws::check`](crate::laws::check) is what every unit of this library passes. Everything else that a unit can have is defined only where it is wanted:
+///
+/// * `bounds`, a box for its parameters; `penalty` with a `recipe` that says how strong it is and when (often [`penalty::sparsity`](crate::penalty::sparsity) and
+///   [`Recipe::sparse`](crate::Recipe::sparse)); `sparsity_error`.
+/// * `formula`, with which [`formula::read`](crate::formula::read) and [`formula::source`](crate::formula::source) work: [`Style::sum`](crate::formula::Style::sum) and
+///   [`Style::weight`](crate::formula::Style::weight) read the weights.
+/// * `gold`, parameters that compute an operation; the operations stand in `claims` of the [`Spec`](crate::module::Spec), as in `Spec { claims: &[Operation::Mul], ..Spec::new(…) }`.
+/// * To be loaded from a file or made from text, it has to be found by name: instead of [`module::find`](crate::module::find) pass a function of yours that knows it,
+///   `|name: &str| if name == "squared-sum" { Ok(spec()) } else { module::find(name) }`.
+///
+/// The example `your_own_module` goes further, and the project's `examples/own-unit` adds a unit to the
 /// laboratory, where it can be compared with all others.
 pub mod own_unit {}
 
@@ -218,5 +235,5 @@ pub mod own_unit {}
 /// | `second-order` | Levenberg-Marquardt and training schedules | none |
 ///
 /// Nothing is on by default. No feature changes a result. WebAssembly works with all of them; compile with `-C target-feature=+simd128` and opt-level 3 there, or it
-/// is several times slower.
+/// is several times slower. The project's `examples/wasm-layer` is trained by JavaScript.
 pub mod features {}

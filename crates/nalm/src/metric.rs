@@ -69,7 +69,7 @@ pub struct Outcome<R> {
     pub simulated: Verdict,
     /// How often parameters were drawn anew.
     pub reinitialisations: u64,
-    /// The parameters at the end.
+    /// The parameters at the end; after [`crate::train_until()`] those at [`Outcome::best_step`].
     pub params: Vec<R>,
     /// The parameters at [`Outcome::best_step`]. Nothing where they were not kept: of the beginning of a longer run, and of one that was
     /// stopped early after thousands of logged rows.

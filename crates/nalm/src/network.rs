@@ -158,7 +158,9 @@ impl<R: Real> Network<R> {
         }
     }
 
-    /// Adds every layer's penalty gradient to `dp` and returns the sum of the penalties at this step.
+    /// Adds every layer's penalty gradient to `dp` and returns the sum of the penalties at this step. There is one entry of `penalties` for each
+    /// layer, as in [`Config::penalties`](crate::Config::penalties). `validation` is the last validation error, or the training loss where there is none;
+    /// only [`Schedule::Delayed`](crate::Schedule::Delayed) looks at it.
     pub fn penalty(&self, p: &[R], penalties: &[Penalty], step: u64, validation: f64, dp: &mut [R]) -> R {
         let mut total = R::ZERO;
         for ((k, layer), penalty) in self.layers.iter().enumerate().zip(penalties) {

@@ -31,6 +31,7 @@ pub struct Recipe {
 }
 
 impl Default for Recipe {
+    /// A learning rate of 0.001, no penalty, no clipping, no starting over.
     fn default() -> Self {
         Self { learning_rate: 1e-3, penalty: Penalty::NONE, clip: None, reinit: None }
     }

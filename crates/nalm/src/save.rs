@@ -49,7 +49,7 @@ pub fn from_bytes<R: Real>(
     Ok((network, params))
 }
 
-/// A network and the state of its training, with which [`crate::train()`] goes on.
+/// A network and the state of its training, with which [`crate::train::resume`] goes on.
 pub fn training_to_bytes<R: Real>(network: &Network<R>, state: &TrainingState<R>) -> Result<Vec<u8>, Error> {
     let mut tensors = parameters(network, &state.params)?;
     tensors.push(Tensor::flat("optimiser.mean", &state.mean));

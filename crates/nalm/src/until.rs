@@ -14,11 +14,11 @@ use crate::{Config, Error, Network, Real};
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Stopping {
-    /// Steps of one attempt, at most.
+    /// Steps of one attempt, at most; 100,000 by default.
     pub steps: u64,
-    /// Steps without an improvement after which an attempt ends.
+    /// Steps without an improvement after which an attempt ends; 5,000 by default.
     pub patience: u64,
-    /// Starts, at most.
+    /// Starts, at most; 3 by default.
     pub attempts: u32,
 }
 

@@ -40,7 +40,8 @@ pub trait Module<R: Real>: Debug + Send + Sync {
         Self: Sized;
 
     /// Given the gradient `dy` of a loss, adds the parameters' gradient to `dp` and writes the inputs' gradient to
-    /// `dx` where it is wanted. `x` and `tape` are those of the forward pass in training.
+    /// `dx` where it is wanted. `x` and `tape` are those of the forward pass in training. Rows beyond the batch are 0 in `dy`, so
+    /// sums over whole lanes are right.
     fn backward(
         &self,
         p: &[R],
@@ -53,7 +54,7 @@ pub trait Module<R: Real>: Debug + Send + Sync {
     ) where
         Self: Sized;
 
-    /// The interval in which parameter `index` is kept.
+    /// The interval in which parameter `index` is kept; without bounds unless the module says otherwise.
     #[inline(always)]
     fn bounds(&self, _index: usize) -> (R, R) {
         (R::of(f64::NEG_INFINITY), R::of(f64::INFINITY))
@@ -69,7 +70,7 @@ pub trait Module<R: Real>: Debug + Send + Sync {
     }
 
     /// The module's own penalty on its parameters: returns `strength` times its value and adds `strength` times its
-    /// gradient to `dp`.
+    /// gradient to `dp`. No penalty, if not defined; [`crate::penalty::sparsity`] is the usual one. It acts in training where [`Module::recipe`] has a strength.
     fn penalty(&self, _p: &[R], _strength: R, _dp: &mut [R]) -> R {
         R::ZERO
     }
@@ -79,12 +80,12 @@ pub trait Module<R: Real>: Debug + Send + Sync {
         None
     }
 
-    /// How far the weights are from reading as arithmetic.
+    /// How far the weights are from reading as arithmetic; 0, if not defined. [`crate::penalty::sparsity_error`] is the usual one.
     fn sparsity_error(&self, _p: &[R]) -> R {
         R::ZERO
     }
 
-    /// How the module's authors train it.
+    /// How the module's authors train it; [`Recipe::default`], if not defined.
     fn recipe(&self) -> Recipe {
         Recipe::default()
     }
@@ -110,7 +111,8 @@ pub trait Module<R: Real>: Debug + Send + Sync {
         Layer { module, inputs: Some(inputs), outputs: Some(outputs), options: self.options(), ..Layer::default() }
     }
 
-    /// The same module over `f64`, for what needs more digits than training does.
+    /// The same module over `f64`, for [`Network::as_f64`](crate::Network::as_f64) and second-order training, which need more digits than training does. Nothing, if not
+    /// defined.
     fn as_f64(&self) -> Option<Box<dyn Dispatch<f64>>> {
         None
     }
