@@ -48,12 +48,12 @@ fn values(file: &Path) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line.rsplit_once('\t').unwrap().0).unwrap()).collect()
 }
 
-/// Runs a command that must end by itself, and soon.
+/// Runs a command that must end by itself; the limit is for a machine that does much else.
 fn ends(here: &Path, arguments: &[&str]) -> Output {
     let mut child = command(here, arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let start = Instant::now();
     while child.try_wait().unwrap().is_none() {
-        if start.elapsed() > Duration::from_secs(60) {
+        if start.elapsed() > Duration::from_secs(300) {
             child.kill().unwrap();
             panic!("{arguments:?} does not end");
         }
@@ -175,7 +175,7 @@ fn pipes_in_a_store_hold_nobody_up() {
         assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
     }
     for arguments in [
-        &["status"][..],
+        &["status", "few.toml"][..],
         &["store", "check", "results"],
         &["store", "merge", "results", "--into", "merged"],
         &["store", "pack", "results", "--into", "record"],
@@ -310,14 +310,14 @@ mod signals {
         let mut child = command(here, &["reproduce", "few.toml"]).stderr(Stdio::null()).spawn().unwrap();
         let start = Instant::now();
         while !here.join("report/few.svg").exists() {
-            assert!(start.elapsed() < Duration::from_secs(60) && child.try_wait().unwrap().is_none());
+            assert!(start.elapsed() < Duration::from_secs(300) && child.try_wait().unwrap().is_none());
             std::thread::sleep(Duration::from_millis(5));
         }
         std::thread::sleep(Duration::from_millis(200));
         send(&child, "-INT");
         let start = Instant::now();
         while child.try_wait().unwrap().is_none() {
-            assert!(start.elapsed() < Duration::from_secs(10), "a signal was not heard");
+            assert!(start.elapsed() < Duration::from_secs(60), "a signal was not heard");
             std::thread::sleep(Duration::from_millis(5));
         }
         assert_eq!(child.wait().unwrap().code(), Some(75));
