@@ -102,7 +102,7 @@ fn powers(weights: &[f64], names: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Mlp, NacAdd, Nau, Nmu};
+    use crate::{Mlp, NacAdd, NacMul, Nau, Nmu};
 
     #[test]
     fn stacks_read_as_sums_and_products() {
@@ -122,6 +122,10 @@ mod tests {
         // tanh(10) sigmoid(10) is as good as 1, and tanh(0) is 0.
         let nac = Network::<f64>::single(NacAdd::new(2, 1).unwrap());
         assert_eq!(read(&nac, &[10.0, 0.0, 10.0, 10.0]).unwrap(), ["y = x1"]);
+        // sigmoid(0) is a half.
+        let powers = Network::<f64>::single(NacMul::new(3, 1).unwrap());
+        assert_eq!(read(&powers, &[10.0, 10.0, 0.0, 0.0, 10.0, 10.0]).unwrap(), ["y = |x1|^0.500 * |x2|"]);
+        assert_eq!(read(&powers, &[0.0; 6]).unwrap(), ["y = 1"]);
         let mlp = Network::<f32>::single(Mlp::new(2, 1, 1).unwrap());
         assert_eq!(read(&mlp, &vec![0.0; mlp.param_len()]), None);
     }
