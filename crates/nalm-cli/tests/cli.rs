@@ -210,6 +210,19 @@ fn stacks_are_described_with_their_parameters() {
 }
 
 #[test]
+fn benchmarks_name_every_step_and_its_instructions() {
+    let rows = json(&["bench", "--json"]);
+    let rows = rows.as_array().unwrap();
+    assert_eq!((rows.len(), &rows[0]["step"], &rows[10]["step"]), (11, &"nmu-2-1".into(), &"mlp-100".into()));
+    let best = nalm::InstructionSet::best().name();
+    // From a nanosecond to a millisecond a step, however busy the machine.
+    assert!(
+        rows.iter().all(|row| row["path"] == best && (1.0..1e6).contains(&row["ns"].as_f64().unwrap())),
+        "{rows:?}"
+    );
+}
+
+#[test]
 fn completions_and_manual_are_made_from_the_definition() {
     assert!(stdout(&nalm(&["completions", "bash"])).contains("reproduce"));
     assert!(stdout(&nalm(&["man"])).contains(".TH"));

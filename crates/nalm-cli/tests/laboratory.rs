@@ -322,3 +322,43 @@ fn options_from_the_command_line_make_other_runs() {
     let wrong = nalm(here, &["run", "single-module", "--set", "learning_rat=1"]);
     assert!(String::from_utf8_lossy(&wrong.stderr).contains("did you mean 'learning_rate'"));
 }
+
+/// Makes pages from a record, and holds each against the one in the repository, to the byte.
+fn pages_of_the_record(arguments: &[&str], record: &str, pages: &str, least: usize) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let folder = tempfile::tempdir().unwrap();
+    let (store, out) = (root.join("record").join(record), Path::new("docs/results").join(pages));
+    let more = ["--store", store.to_str().unwrap(), "--out", out.to_str().unwrap()];
+    std::fs::copy(root.join("README.md"), folder.path().join("README.md")).unwrap();
+    succeed(folder.path(), &[&["report"], arguments, &more[..]].concat());
+    let mut compared = 0;
+    for entry in std::fs::read_dir(folder.path().join(&out)).unwrap() {
+        let made = entry.unwrap().path();
+        // Pages for a browser are not kept.
+        if made.extension().is_some_and(|e| e == "html") {
+            continue;
+        }
+        assert_same(&made, &root.join(&out).join(made.file_name().unwrap()));
+        compared += 1;
+    }
+    assert!(compared > least, "{compared}");
+    assert_same(&folder.path().join("README.md"), &root.join("README.md"));
+}
+
+fn assert_same(made: &Path, kept: &Path) {
+    let same = std::fs::read(made).unwrap() == std::fs::read(kept).unwrap_or_default();
+    assert!(same, "{} is not what scripts/pages.sh makes of the record", kept.display());
+}
+
+#[test]
+fn pages_are_those_of_the_recorded_runs() {
+    pages_of_the_record(&["all", "--preset", "paper", "--readme", "README.md"], "2026-11-16-numerical", "", 100);
+}
+
+#[cfg(feature = "images")]
+#[test]
+fn pages_with_images_are_those_of_the_recorded_runs() {
+    let names = ["mnist-isolated", "mnist-isolated-full", "mnist-colour", "mnist-sequential"];
+    let arguments = [&names[..], &["--preset", "laptop"]].concat();
+    pages_of_the_record(&arguments, "2026-11-16-mnist", "images", 40);
+}

@@ -84,6 +84,8 @@ mod tests {
             text,
             "it needs about 16.1 TB of memory, and may take 2 GB; make it smaller, or say --memory 16.1TB"
         );
+        // Whatever is beyond the largest unit is told in it.
+        assert_eq!([0.0, 999.0, 1e3, 5e18, 5e21].map(show), ["0 B", "999 B", "1 KB", "5 EB", "5000 EB"]);
         budget.set(parse("16.1TB").unwrap());
         budget.ensure("it", 16.01e12).unwrap();
     }

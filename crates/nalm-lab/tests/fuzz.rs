@@ -181,3 +181,15 @@ fn experiment_files() {
         }
     });
 }
+
+/// Brackets that are closed where none is open once led the parser past its limit, to the end of the stack.
+#[test]
+fn brackets_without_end_are_refused() {
+    let registry = Registry::default();
+    for text in ["{[]b=", "{a=1[]b=", "{", "[", "{a=", "[{"] {
+        let text = format!("{FILE}x = {}\n", text.repeat(50_000));
+        let error = load(&registry, &text, &Overrides::default()).unwrap_err().to_string();
+        let line = FILE.lines().count() + 1;
+        assert!(error.starts_with(&format!("mine.toml, line {line}: more than 80 brackets")), "{error}");
+    }
+}

@@ -64,6 +64,26 @@ fn settings_change_what_they_say() {
     assert_eq!(built("single-module", &choices("mlp", json!({"hidden": 3}))).1.network.param_len(), 13);
 }
 
+/// Estimates that progress is told by: steps and evaluations in microseconds, added by hand.
+#[test]
+fn estimates_are_sums_of_their_parts() {
+    let registry = Registry::default();
+    let cost = |task: &str, module: &str, values| {
+        let task = registry.catalogue.task(task).unwrap();
+        task.cost(&task.specify(&registry.catalogue, &choices(module, values)).unwrap())
+    };
+    let near = |got: f64, want: f64| assert!((got - want).abs() < 1e-9 * want, "{got}, not {want}");
+    // A step of 0.3 + 2 * 0.04 + 0.2 and 52 evaluations of 156 * 0.4 * 0.5 + 5 * 2.
+    near(cost("single-module", "nmu", json!({})), 1e-6 * (50_000.0 * 0.58 + 52.0 * 41.2));
+    // 10 inputs, drawn from reference streams: 0.3 + 10 * 0.25 + 0.2, and 7 evaluations of 31.2 + 50.
+    let reference = json!({"inputs": 10, "steps": 5_000, "stream": "reference"});
+    near(cost("single-module", "nmu", reference), 1e-6 * (5_000.0 * 3.0 + 7.0 * 81.2));
+    // A hidden layer of 100: 0.3 + 0.08 + 6, and 3 evaluations of 156 * 0.4 * 6.3 + 10, whichever way it is called.
+    let want = 1e-6 * (1_000.0 * 6.38 + 3.0 * 403.12);
+    near(cost("single-module", "mlp", json!({"hidden": 100, "steps": 1_000})), want);
+    near(cost("single-module", "mlp-100", json!({"steps": 1_000})), want);
+}
+
 /// Every specification in the record has the identity under which it was recorded, and is one that its task would make today.
 #[test]
 fn recorded_identities_survive() {
@@ -114,7 +134,8 @@ fn recorded_rows_are_made_again() {
     let contents = Store::at(record("2026-11-16-numerical")).index().unwrap().everything().unwrap();
     let mut wanted: BTreeMap<String, &Row> = BTreeMap::new();
     for row in contents.rows.values().filter(|row| row.spec.whole("steps").is_some_and(|steps| steps <= 50_000)) {
-        let kind = format!("{} {} {}", row.spec.task(), row.spec.module(), row.spec.text("stream"));
+        let schedule = if row.spec.get("schedule").is_some() { "a schedule" } else { "steps" };
+        let kind = format!("{} {} {} {schedule}", row.spec.task(), row.spec.module(), row.spec.text("stream"));
         wanted.entry(kind).or_insert(row);
     }
     assert!(wanted.len() > 20, "{:?}", wanted.keys());

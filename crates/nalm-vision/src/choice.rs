@@ -54,3 +54,15 @@ pub(crate) fn seconds(image: f64, trained: f64, measured: f64, epochs: u64, row_
     // Measuring takes a third of training.
     1e-3 * image * (epochs * trained + rows * measured / 3.0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 10 epochs of 1,000 images, and 3 rows of 600 images at a third of the time, at 0.12 ms each.
+    #[test]
+    fn estimates_count_what_is_trained_and_what_is_measured() {
+        assert!((seconds(0.12, 1_000.0, 600.0, 10, 5) - 1.272).abs() < 1e-12);
+        assert!((seconds(2.0, 0.0, 3.0, 4, 1) - 0.01).abs() < 1e-12);
+    }
+}

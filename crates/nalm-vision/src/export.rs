@@ -78,6 +78,21 @@ mod tests {
     use crate::networks;
     use nalm::InstructionSet;
 
+    /// Averages leave 2 x 3 pixels of two channels, which lie side by side here and one after the other there.
+    #[test]
+    fn weights_behind_averages_are_laid_out_by_channel() {
+        let layers = vec![
+            Layer::AveragePool { height: 4, width: 6, channels: 2 },
+            Layer::Dense { inputs: 12, outputs: 1, activation: crate::Activation::Linear, drop: 0.0 },
+        ];
+        let net = Net::new(layers, InstructionSet::best()).unwrap();
+        let p: Vec<f32> = (0..13).map(|k| k as f32).collect();
+        let all = tensors("part", &net, &p);
+        assert_eq!(all[0].data, [0.0, 2.0, 4.0, 6.0, 8.0, 10.0, 1.0, 3.0, 5.0, 7.0, 9.0, 11.0]);
+        assert_eq!(all[1].data, [12.0]);
+        assert_eq!(params("part", &net, &all).unwrap(), p);
+    }
+
     #[test]
     fn every_parameter_is_in_one_tensor() {
         let net = networks::digit_regressor(InstructionSet::best()).unwrap();

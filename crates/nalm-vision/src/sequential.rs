@@ -434,5 +434,8 @@ mod tests {
         assert_eq!((config.rz, config.rz_inputs, config.eval_noise), (0.5, Inputs::Clean, false));
         assert_eq!((config.sequences, config.lambda, config.seed), (7, 0.0, 3));
         assert!(config.options.is_empty());
+        let given = Options::new().with("epochs", 2u64).with("batch", 5usize).with("row_every", 3u64);
+        let config = Config::read("nmu", 3, &given.with("ramp", (4.0, 9.0))).unwrap();
+        assert_eq!((config.epochs, config.batch, config.row_every, config.ramp), (2, 5, 3, (4, 9)));
     }
 }

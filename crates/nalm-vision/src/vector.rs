@@ -224,3 +224,61 @@ fn axpy<R: Scalar, const FMA: bool>(a: R, x: &[R], y: &mut [R]) {
         *y = madd::<R, FMA>(a, x, *y);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Runs<'a, R> {
+        x: &'a [R],
+        terms: &'a [(u32, R)],
+        added: &'a mut [R],
+        spread: &'a mut [R],
+    }
+
+    const SHIFT: usize = 2;
+
+    impl<R: Scalar> Kernel for Runs<'_, R> {
+        type Output = ();
+        #[inline(always)]
+        fn run<const FMA: bool, const PIXELS: usize, const VECTORS: usize>(self) {
+            let len = self.added.len();
+            add_runs::<R, FMA>(self.x, SHIFT, self.terms, self.added);
+            spread_run::<R, FMA>(&self.x[..len], SHIFT, self.terms, self.spread);
+        }
+    }
+
+    /// Small whole numbers, of which products and sums are exact however they are rounded.
+    fn number<R: Scalar>(k: usize) -> R {
+        R::of(((k * 7) % 13) as f64 - 6.0)
+    }
+
+    fn compare<R: Scalar>(len: usize) {
+        let terms: Vec<(u32, R)> = [(0, 3), (5, 4), (1, 9), (9, 2)].map(|(at, k)| (at, number(k))).to_vec();
+        // Not a number more than the last run reaches.
+        let whole = len + SHIFT + 9;
+        let x: Vec<R> = (0..whole).map(number).collect();
+        let start: Vec<R> = (0..whole).map(|k| number(k + 5)).collect();
+        let (mut want_added, mut want_spread) = (start[..len].to_vec(), start.clone());
+        for &(at, factor) in &terms {
+            for k in 0..len {
+                want_added[k] += factor * x[at as usize + SHIFT + k];
+                want_spread[at as usize + SHIFT + k] += factor * x[k];
+            }
+        }
+        for set in InstructionSet::available() {
+            let (mut added, mut spread) = (start[..len].to_vec(), start.clone());
+            run(set, Runs { x: &x, terms: &terms, added: &mut added, spread: &mut spread });
+            assert_eq!(added, want_added, "{len} numbers, {}", set.name());
+            assert_eq!(spread, want_spread, "{len} numbers, {}", set.name());
+        }
+    }
+
+    #[test]
+    fn runs_of_every_length_are_added_and_spread() {
+        for len in [0, 1, 2, 15, 16, 17, 31, 32, 40, 95, 96, 97, 112, 127, 128, 200] {
+            compare::<f32>(len);
+            compare::<f64>(len);
+        }
+    }
+}

@@ -94,8 +94,10 @@ fn pieces<R: Real>(range: &Uniform) -> Result<Pieces<R>, Error> {
         when: format!("in {}", R::NAME),
         instead: "widen it or move it closer to 0".into(),
     };
+    // A number that is there in this type.
+    let known = |x: f64| Some(R::of(x)).filter(|x| x.is_finite()).ok_or_else(coarse);
     if let [Interval { low, high }] = *range.intervals() {
-        let (first, middle) = (R::of(low), R::of(0.5 * low + 0.5 * high));
+        let (first, middle) = (known(low)?, R::of(0.5 * low + 0.5 * high));
         let scale = shrink(0.5 * (high - low) / R::CENTRED.to_f64(), |scale| {
             let last = R::CENTRED * scale + middle;
             -R::CENTRED * scale + middle >= first && last.to_f64() < high
@@ -108,7 +110,7 @@ fn pieces<R: Real>(range: &Uniform) -> Result<Pieces<R>, Error> {
     let mut from = 0.0;
     let piece = |&Interval { low, high }: &Interval| {
         let next = (from + count * ((high - low) / total)).round();
-        let (first, last) = (R::of(low), R::of(next - from - 1.0));
+        let (first, last) = (known(low)?, R::of(next - from - 1.0));
         let scale = shrink((high - low) / (next - from), |scale| (last * scale + first).to_f64() < high);
         let piece = Piece { from: R::of(from), low: first, scale: scale.ok_or_else(coarse)? };
         from = next;
@@ -174,6 +176,11 @@ mod tests {
             if let Ok(range) = text.parse::<Uniform>() {
                 assert!(pieces::<f32>(&range).is_err(), "{text}");
             }
+        }
+        // Ends that are infinite in f32 lie below every number, and must not pass for one.
+        for text in ["U[-1e39,-1)", "U[-2e39,-1e39)", "U[-1e39,-1)∪U[1,2)", "U[-2,-1)∪U[1,1e39)"] {
+            let range: Uniform = text.parse().unwrap();
+            assert!(pieces::<f32>(&range).is_err() && pieces::<f64>(&range).is_ok(), "{text}");
         }
         assert!(pieces::<f64>(&"U[1e308,1.7e308)".parse().unwrap()).is_ok());
         assert!("U[-1.7e308,1.7e308)".parse::<Uniform>().is_err());

@@ -192,7 +192,13 @@ fn bad_shapes_and_options_are_refused_with_the_value() {
         vec![Box::new(Nau::new(4, 3).unwrap()), Box::new(Nmu::new(2, 1).unwrap())];
     assert!(Network::new(misfit).unwrap_err().to_string().contains("got 3, but 2"));
     assert!(Network::<f32>::new(Vec::new()).is_err());
-    assert!(Recurrent::<f32>::new(Box::new(Nmu::new(1, 1).unwrap()), 3, 1.0).is_err());
+    let narrow = |inputs, outputs, steps| {
+        let cell = Box::new(Nmu::new(inputs, outputs).unwrap());
+        Recurrent::<f32>::new(cell, steps, 1.0).map(|_| ()).unwrap_err().to_string()
+    };
+    assert!(narrow(1, 1, 3).contains("got 1, but 2 is needed"), "{}", narrow(1, 1, 3));
+    assert!(narrow(3, 3, 3).contains("got 3, but 4 is needed"), "{}", narrow(3, 3, 3));
+    assert_eq!(narrow(2, 1, 0), "number of recurrent steps is 0; it must be at least 1");
     let nmu = Network::single(Nmu::new(2, 1).unwrap());
     assert!(nmu.predict(&[1.0], &[1.0, 2.0]).is_err());
     assert!(nmu.predict(&[1.0, 1.0], &[1.0, 2.0, 3.0]).is_err());

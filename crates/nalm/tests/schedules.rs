@@ -169,7 +169,14 @@ fn schedules_have_names_and_bad_ones_are_refused() {
         let error: Error = schedule.check().unwrap_err();
         assert!(error.to_string().contains(hint), "{error}");
     }
-    let usual = TrainingSchedule::default();
+    let of = |schedule: TrainingSchedule| schedule.check().unwrap_err().to_string();
+    let usual = TrainingSchedule::default;
+    assert_eq!(of(TrainingSchedule { attempts: 0, ..usual() }), "number of attempts is 0; it must be at least 1");
+    assert_eq!(of(TrainingSchedule { phases: Vec::new(), ..usual() }), "number of phases is 0; it must be at least 1");
+    for goal in [0.0, -1e-7, f64::INFINITY, f64::NAN] {
+        assert!(of(TrainingSchedule { goal, ..usual() }).starts_with(&format!("goal of a schedule is {goal}")));
+    }
+    let usual = usual();
     assert_eq!(usual.samples(202), 20_000 * 128 + 1_024);
     assert_eq!(usual.steps(128, 202), 20_000 + 600 * 8);
     assert_eq!(lm.samples_of(1_000), 5_000);

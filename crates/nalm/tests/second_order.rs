@@ -212,6 +212,19 @@ fn fewer_samples_than_parameters_are_fitted_exactly() {
     assert!(fit.params().iter().all(|w| w.is_finite()));
 }
 
+/// The order in which samples are added up is part of the numerics: from 512 parameters on, 64 samples at a time.
+#[test]
+fn fits_have_known_bits() {
+    let bits = |inputs: usize| {
+        let network = Network::<f64>::single(Linear::new(inputs, 1).unwrap());
+        let data = batch::<f64>(inputs, 1, 300, -1.0, 1.0);
+        let mut fit = LevenbergMarquardt::new(&network, data, initial(&network), Settings::default()).unwrap();
+        fit.iterate();
+        fit.params().iter().fold(0u64, |hash, w| hash.rotate_left(5) ^ w.to_bits())
+    };
+    assert_eq!([20, 600].map(bits), [0x9ae5_f3c6_941a_688f, 0x6975_7abe_a6b5_1bae]);
+}
+
 #[test]
 fn targets_that_are_all_0_are_fitted_like_others() {
     let network = Network::<f64>::single(Nau::new(3, 1).unwrap());

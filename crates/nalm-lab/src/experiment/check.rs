@@ -2,7 +2,7 @@
 
 use super::places::{self, Place};
 use super::written::{Model, Preset, Section as WrittenSection, Seeds, Settings, Sweep, Written};
-use super::{Experiment, Group, Names, Overrides, Section, built_in, expectation, set};
+use super::{Experiment, Group, Names, Overrides, Section, built_in, expectation, nesting, set};
 use crate::error::{Context, Error, Result, bail, ensure};
 use crate::run::schedule;
 use crate::task::choose::{choose, one_of};
@@ -38,6 +38,9 @@ pub fn check(
     overrides: &Overrides,
 ) -> Result<Experiment> {
     let file = path.display().to_string();
+    if let Some(line) = nesting::too_deep(text) {
+        bail!("{file}, line {line}: more than {} brackets are open, one inside the other", nesting::DEEPEST);
+    }
     let written: Written = toml::from_str(text).map_err(|error| Error::Request(format!("{file}: {error}")))?;
     strange(&file, &written)?;
     let only = (written.preset.len() == 1).then(|| written.preset.keys().next().cloned()).flatten();

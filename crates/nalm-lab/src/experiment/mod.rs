@@ -3,6 +3,7 @@
 pub mod built_in;
 mod check;
 mod expectation;
+mod nesting;
 mod overrides;
 mod places;
 mod set;

@@ -139,3 +139,14 @@ pub(super) fn starts(side: usize) -> impl Iterator<Item = [f64; 2]> {
     let at = move |k: usize| (k as f64 + 0.5) / side as f64;
     (0..side * side).map(move |k| [at(k % side), at(k / side)])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn starting_weights_are_the_centres_of_all_cells() {
+        assert_eq!(starts(1).collect::<Vec<_>>(), [[0.5, 0.5]]);
+        assert_eq!(starts(2).collect::<Vec<_>>(), [[0.25, 0.25], [0.75, 0.25], [0.25, 0.75], [0.75, 0.75]]);
+    }
+}

@@ -265,6 +265,28 @@ mod tests {
         assert_eq!(text(Axis::logarithmic([f64::NAN, 0.0].into_iter(), 0.0, 1.0)), "1e0 1e1");
     }
 
+    /// A line has room for 900 - 8 units; a name takes 34 and 6.7 for every letter.
+    #[test]
+    fn legends_go_on_below_where_a_line_is_full() {
+        let lines = |lengths: &[usize]| {
+            let names: Vec<String> = lengths.iter().map(|n| "n".repeat(*n)).collect();
+            let names: Vec<(usize, &str)> = names.iter().map(|name| (0, name.as_str())).collect();
+            let mut svg = Svg::new("title", 900.0);
+            let end = svg.legend(&names, (50.0, 100.0));
+            let text = svg.finish(200.0);
+            let document = roxmltree::Document::parse(&text).unwrap();
+            let places = document.descendants().filter(|node| node.has_tag_name("text"));
+            let places = places.map(|node| (node.attribute("x").unwrap(), node.attribute("y").unwrap()));
+            (end, places.map(|(x, y)| format!("{x} {y}")).collect::<Vec<_>>())
+        };
+        let places = |list: &[&str]| list.iter().map(ToString::to_string).collect::<Vec<_>>();
+        // 34 + 6.7 * 50 = 369: two fit behind 50, three do not.
+        assert_eq!(lines(&[50, 50, 50]), (120.0, places(&["64.0 100.0", "433.0 100.0", "64.0 120.0"])));
+        assert_eq!(lines(&[10, 10]), (100.0, places(&["64.0 100.0", "165.0 100.0"])));
+        // What fits nowhere stays where it is.
+        assert_eq!(lines(&[200, 1]), (120.0, places(&["64.0 100.0", "64.0 120.0"])));
+    }
+
     #[test]
     fn places_stay_within_the_axis() {
         let axis = Axis::linear(0.0, 2.0, 100.0, 0.0);

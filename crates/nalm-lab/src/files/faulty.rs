@@ -128,3 +128,21 @@ impl Output for FaultyOutput {
         self.output.persist()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_stays_full_and_other_faults_pass() {
+        let calls = |fault, nth| {
+            let faulty = Faulty::new(fault, nth);
+            let failed = (1..=5).filter(|_| faulty.call().is_err()).collect::<Vec<_>>();
+            (failed, faulty.is_reached())
+        };
+        assert_eq!(calls(Fault::Full, 3), (vec![3, 4, 5], true));
+        assert_eq!(calls(Fault::Once, 3), (vec![3], true));
+        assert_eq!(calls(Fault::Short, 5), (vec![5], true));
+        assert_eq!(calls(Fault::Full, 6), (vec![], false));
+    }
+}

@@ -102,6 +102,16 @@ mod tests {
         assert_eq!((row.weights(), row.curve().unwrap().weights.len()), (vec![Some(1.0), None], 1));
     }
 
+    /// Rows of today, and what is no row at all, stay as they are.
+    #[test]
+    fn what_is_not_old_is_left_alone() {
+        for value in
+            [json!({"spec": {"task": "x"}, "task": "y", "solved": {"flat": true}}), json!({"sealed": true}), json!([1])]
+        {
+            assert_eq!(super::upgrade(value.clone()), value);
+        }
+    }
+
     #[test]
     fn without_a_flat_rule_the_simulated_one_is_the_first() {
         let old = json!({"task": "arithmetic", "seed": 3, "numerics": 1, "id": "x", "status": "diverged", "reason": "step 7",

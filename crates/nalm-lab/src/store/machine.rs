@@ -22,3 +22,23 @@ pub fn cpu_seconds() -> Option<f64> {
     // The kernel reports in hundredths of a second whatever its own clock.
     Some(ticks as f64 / 100.0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::{Duration, Instant};
+
+    /// While one thread works, the clock gains no more than all cores together can, and no less than nothing.
+    #[test]
+    fn processor_time_is_in_seconds() {
+        let Some(before) = cpu_seconds() else { return };
+        let start = Instant::now();
+        let mut after = before;
+        while after - before < 0.05 && start.elapsed() < Duration::from_secs(60) {
+            after = cpu_seconds().unwrap();
+        }
+        let cores = std::thread::available_parallelism().map_or(1.0, |cores| usize::from(cores) as f64);
+        let most = cores * start.elapsed().as_secs_f64() + 0.05;
+        assert!((0.05..most).contains(&(after - before)), "from {before} to {after} s, of {most} s at most");
+    }
+}

@@ -126,3 +126,27 @@ fn half_unit(x: f64, digits: i32) -> f64 {
 pub(super) fn contains(e: Estimate, p: f64) -> bool {
     e.lower.is_some_and(|lower| lower <= p) && e.upper.is_some_and(|upper| p <= upper)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 1.0e4 ± 2.8e2 stands for anything from 9,500 to 10,500 with a half interval of up to 285: 785 on either side.
+    #[test]
+    fn means_agree_up_to_the_rounding_of_what_was_printed() {
+        let agrees = |lower: f64, mean_of: f64, upper: f64| {
+            let ours = Estimate { mean: Some(mean_of), lower: Some(lower), upper: Some(upper) };
+            mean("step ", [1.0e4, 2.8e2], ours).unwrap()
+        };
+        assert_eq!(
+            agrees(10_784.0, 10_900.0, 11_000.0),
+            ("step 1.0e4 ± 2.8e2".into(), "step 1.1e4 ± 1.0e2".into(), true)
+        );
+        assert!(!agrees(10_786.0, 10_900.0, 11_000.0).2);
+        assert!(agrees(9_000.0, 9_100.0, 9_216.0).2);
+        assert!(!agrees(9_000.0, 9_100.0, 9_214.0).2);
+        // Without an interval of our own, the mean itself is compared.
+        let alone = |x: f64| mean("", [0.0, 0.0], Estimate { mean: Some(x), lower: None, upper: None }).unwrap().2;
+        assert!(alone(0.0) && !alone(1e-9) && !alone(-1e-9));
+    }
+}

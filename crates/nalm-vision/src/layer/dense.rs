@@ -96,3 +96,62 @@ impl Activation {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Small whole numbers, of which products and sums are exact in any order.
+    fn numbers<R: Scalar>(count: usize, step: usize) -> Vec<R> {
+        (0..count).map(|k| R::of(((k * step) % 11) as f64 - 5.0)).collect()
+    }
+
+    fn compare<R: Scalar>(rows: usize, inner: usize, columns: usize) {
+        let plain = [Shape::new(rows, columns), Shape::new(rows, inner), Shape::new(inner, columns)];
+        let turned =
+            [Shape::new(columns, rows), Shape::new(inner, rows), Shape::new(columns, inner)].map(Shape::transposed);
+        for which in 0..8 {
+            let [at, a_at, b_at] = [0, 1, 2].map(|k| if which >> k & 1 == 0 { plain[k] } else { turned[k] });
+            // Not a number more than the matrices have.
+            let (a, b) = (numbers::<R>(rows * inner, 7), numbers::<R>(inner * columns, 5));
+            let mut to = vec![R::of(f64::NAN); rows * columns];
+            product(&mut to, at, &a, a_at, &b, b_at);
+            let element = |m: &[R], at: Shape, i: usize, j: usize| m[i * at.row_stride + j * at.column_stride].to_f64();
+            for i in 0..rows {
+                for j in 0..columns {
+                    let want: f64 = (0..inner).map(|k| element(&a, a_at, i, k) * element(&b, b_at, k, j)).sum();
+                    assert_eq!(element(&to, at, i, j), want, "{i}, {j} of {rows} x {inner} x {columns}, {which}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn products_of_matrices_that_fill_their_slices() {
+        for (rows, inner, columns) in [(1, 1, 1), (1, 7, 1), (3, 1, 2), (2, 3, 5), (5, 17, 4), (16, 4, 9), (17, 2, 33)]
+        {
+            compare::<f32>(rows, inner, columns);
+            compare::<f64>(rows, inner, columns);
+        }
+    }
+
+    #[test]
+    #[should_panic = "matrices lie in their slices"]
+    fn a_matrix_beyond_its_slice_is_refused() {
+        let at = Shape::new(2, 2);
+        product(&mut [0f32; 4], at, &[1.0; 4], at, &[1.0; 3], at);
+    }
+
+    #[test]
+    #[should_panic = "matrices lie in their slices"]
+    fn a_product_beyond_its_slice_is_refused() {
+        let at = Shape { row_stride: 3, ..Shape::new(2, 2) };
+        product(&mut [0f32; 4], at, &[1.0; 4], Shape::new(2, 2), &[1.0; 4], Shape::new(2, 2));
+    }
+
+    #[test]
+    #[should_panic = "shapes fit"]
+    fn matrices_that_do_not_fit_each_other_are_refused() {
+        product(&mut [0f32; 4], Shape::new(2, 2), &[1.0; 6], Shape::new(2, 3), &[1.0; 4], Shape::new(2, 2));
+    }
+}

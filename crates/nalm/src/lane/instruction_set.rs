@@ -119,4 +119,27 @@ mod tests {
         assert!(InstructionSet::available().contains(&InstructionSet::best()));
         assert_eq!(InstructionSet::available()[0], InstructionSet::PORTABLE);
     }
+
+    struct Sum<'a>(&'a [f32], &'a mut [f32]);
+
+    impl Kernel for Sum<'_> {
+        type Output = usize;
+        #[inline(always)]
+        fn run(self) -> usize {
+            for (to, x) in self.1.iter_mut().zip(self.0) {
+                *to += x;
+            }
+            self.1.len()
+        }
+    }
+
+    #[test]
+    fn every_set_runs_a_kernel_to_its_end() {
+        let x: Vec<f32> = (0..37).map(|k| k as f32).collect();
+        for set in InstructionSet::available() {
+            let mut to = vec![1.0; 37];
+            assert_eq!(run(set, Sum(&x, &mut to)), 37);
+            assert!(to.iter().zip(&x).all(|(to, x)| *to == x + 1.0), "{}: {to:?}", set.name());
+        }
+    }
 }

@@ -226,6 +226,24 @@ mod tests {
         }
     }
 
+    /// Two sums of two among eight inputs may start at 0 to 4, and seeds find each of these places.
+    #[test]
+    fn seeds_move_the_slices_over_all_inputs() {
+        let (train, test) = ranges();
+        let task = Factors::new(8, 2, 0.25, 0.0, 0.0, train, test).unwrap();
+        let mut found = [0; 5];
+        for seed in 0..100 {
+            let mut samples = Task::<f64>::open(&task, Stream::Fast, seed).unwrap();
+            let mut batch = Batch::zeros(8, 1, BatchLayout::new(16).unwrap());
+            samples.train(&mut batch);
+            let x: [f64; 8] = std::array::from_fn(|k| batch.x[k][0]);
+            let product = |k: usize| (x[k] + x[k + 1]) * (x[k + 2] + x[k + 3]);
+            let place = (0..5).find(|&k| (product(k) - batch.t[0][0]).abs() < 1e-12).expect("a place of both slices");
+            found[place] += 1;
+        }
+        assert!(found.iter().all(|seeds| (10..=35).contains(seeds)), "{found:?}");
+    }
+
     #[test]
     fn two_sums_have_the_threshold_of_the_arithmetic_task() {
         let (train, test) = ranges();

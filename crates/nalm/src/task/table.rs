@@ -361,3 +361,24 @@ fn extremes(values: &[f64], count: usize) -> (Vec<usize>, Vec<usize>) {
     extremes.sort_unstable();
     (rest, extremes)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows between, and rows at the ends, counted by hand.
+    #[test]
+    fn extremes_of_few_rows() {
+        let of = |values: &[f64], count| extremes(values, count);
+        assert_eq!(of(&[5.0, 1.0, 4.0, 2.0, 3.0], 2), (vec![2, 3, 4], vec![0, 1]));
+        assert_eq!(of(&[5.0, 1.0, 4.0, 2.0, 3.0], 3), (vec![3, 4], vec![0, 1, 2]));
+        assert_eq!(of(&[5.0, 1.0, 4.0, 2.0, 3.0], 0), (vec![0, 1, 2, 3, 4], vec![]));
+        // Rows of equal value go together, at either end.
+        assert_eq!(of(&[1.0, 1.0, 1.0, 2.0, 3.0, 4.0], 2), (vec![3, 4], vec![0, 1, 2, 5]));
+        assert_eq!(of(&[1.0, 2.0, 3.0, 4.0, 4.0, 4.0], 2), (vec![1, 2], vec![0, 3, 4, 5]));
+        assert_eq!(of(&[1.0, 2.0, 2.0, 2.0], 2), (vec![], vec![0, 1, 2, 3]));
+        assert_eq!(of(&[7.0; 5], 2), (vec![], vec![0, 1, 2, 3, 4]));
+        assert_eq!(of(&[7.0; 5], 1), (vec![], vec![0, 1, 2, 3, 4]));
+        assert_eq!(of(&[7.0; 5], 5), (vec![], vec![0, 1, 2, 3, 4]));
+    }
+}

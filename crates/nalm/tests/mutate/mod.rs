@@ -1,7 +1,8 @@
 //! Valid inputs made invalid, over and over: what the fuzz tests of all crates share.
 //!
 //! Everything is seeded, so that a failure comes back; the input that fails is printed. `NALM_FUZZ` says how many executions each target
-//! gets instead of its default. What is required of every execution: no panic, an end, and no more memory than [`MOST_AT_ONCE`] at once.
+//! gets instead of its default, `NALM_FUZZ_INPUT` in which file to keep the input of the execution under way, for those that end the process.
+//! What is required of every execution: no panic, an end, and no more memory than [`MOST_AT_ONCE`] at once.
 
 #![allow(unsafe_code)]
 
@@ -193,6 +194,7 @@ pub(crate) fn fuzz(name: &str, executions: u64, inputs: &[&[u8]], mut target: im
     }
     let mut mutator = Mutator { rng: Fast::new(name), inputs };
     let (mut taken, done) = (mutator.inputs.len() as u64, mutator.inputs.len() as u64);
+    let kept = std::env::var_os("NALM_FUZZ_INPUT");
     let (tell, hear) = channel::<Vec<u8>>();
     let watch = std::thread::spawn(move || {
         let mut last = Vec::new();
@@ -210,6 +212,9 @@ pub(crate) fn fuzz(name: &str, executions: u64, inputs: &[&[u8]], mut target: im
     for execution in done..executions {
         let input = mutator.next();
         tell.send(input.clone()).unwrap();
+        if let Some(file) = &kept {
+            std::fs::write(file, &input).unwrap();
+        }
         match catch_unwind(AssertUnwindSafe(|| target(&input))) {
             Ok(took) => taken += u64::from(took),
             Err(panic) => {
