@@ -11,13 +11,20 @@
 /// asks for a list or trains needs this trait.
 #[cfg(feature = "second-order")]
 pub trait Compiled:
-    crate::module::Listed + crate::task::Listed + crate::train::Trained + crate::second_order::Followed
+    crate::module::Listed
+    + crate::task::Listed
+    + crate::train::Trained
+    + crate::until::TrainedUntil
+    + crate::second_order::Followed
 {
 }
 
 /// A number type for which this crate holds the compiled code of all modules, all tasks and the training loop.
 #[cfg(not(feature = "second-order"))]
-pub trait Compiled: crate::module::Listed + crate::task::Listed + crate::train::Trained {}
+pub trait Compiled:
+    crate::module::Listed + crate::task::Listed + crate::train::Trained + crate::until::TrainedUntil
+{
+}
 
 impl Compiled for f32 {}
 impl Compiled for f64 {}

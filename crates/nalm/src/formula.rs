@@ -1,48 +1,17 @@
 //! A trained network read as arithmetic, or written as the source text of a function.
 
+pub use crate::style::Style;
+
 use crate::expression::{Expression, Language};
+use crate::style::MOST_WRITTEN;
 use crate::{Error, Network, Real};
 use std::collections::HashSet;
 use std::fmt::Write;
 
-/// Weights this close to a whole number read as that.
-const NEAR: f64 = 5e-3;
 /// Formulas of more operations than this are nothing to read.
 const MOST_READ: usize = 400;
 /// Networks of more parameters than this are not read.
 const MOST_PARAMS: usize = 4_000;
-/// Expressions of more operations than this are nothing to compile either.
-pub(crate) const MOST_WRITTEN: usize = 1 << 17;
-
-/// What is wanted of a formula.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Style {
-    /// The function that is computed, with the weights as they are.
-    Exact,
-    /// What the weights mean: weights that select and are near whole numbers read as these, and guards are left out, such as those
-    /// against the logarithm of 0 and against powers beyond e^20.
-    Read,
-}
-
-impl Style {
-    /// A weight in this style.
-    pub fn weight(self, w: f64) -> f64 {
-        let whole = w.round();
-        // Adding 0 turns -0 into 0.
-        if self == Style::Read && (w - whole).abs() < NEAR { whole + 0.0 } else { w }
-    }
-
-    /// A small number that guards a logarithm.
-    pub fn guard(self, epsilon: f64) -> f64 {
-        if self == Style::Read { 0.0 } else { epsilon }
-    }
-
-    /// w1 x1 + w2 x2 + …
-    pub fn sum(self, weights: &[f64], inputs: &[Expression]) -> Expression {
-        Expression::sum(weights.iter().zip(inputs).map(|(&w, x)| x.clone().times(self.weight(w))))
-    }
-}
 
 /// The formula of a network, a line for every unit: `h1 = x1 + x2`, `y = h1 * x3`. Inputs have these names, or x1, x2 and so on without any.
 ///

@@ -12,12 +12,12 @@
 
 use crate::batch::{BatchLayout, to_lanes};
 use crate::expression::Expression;
-use crate::formula::Style;
 use crate::lane::{InstructionSet, flat};
 use crate::loss::Loss;
 use crate::module::{Options, Pass, Shape, Spec};
 use crate::rng::{Purpose, Rng};
 use crate::setting::{Setting, Value};
+use crate::style::Style;
 use crate::{Error, Lane, Network, Operation, Real, gradcheck};
 use std::fmt::{self, Display};
 

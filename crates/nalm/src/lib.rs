@@ -57,6 +57,7 @@ pub mod gradcheck;
 pub mod guide;
 pub mod lane;
 pub mod laws;
+mod layer;
 pub mod loss;
 mod math;
 pub mod metric;
@@ -78,12 +79,14 @@ pub mod save;
 #[cfg(feature = "second-order")]
 pub mod second_order;
 pub mod setting;
+mod style;
 mod sums;
 pub mod table;
 pub mod task;
 #[cfg(feature = "save")]
 pub mod tensor;
 pub mod train;
+mod training_state;
 mod turn;
 mod until;
 
@@ -114,7 +117,7 @@ pub use setting::{Options, Setting, Value};
 pub use table::Table;
 pub use task::{Arithmetic, Augmented, Factors, Noisy, Normalised, SingleModule, Split, TableTask, Task, Thresholds};
 pub use train::{Observer, TrainingState, train};
-pub use until::{Stopping, train_until};
+pub use until::{Stopping, TrainedUntil, train_until};
 
 /// The version of the numerics: results of the same configuration may differ between versions, never within one.
 pub const NUMERICS: u32 = 1;

@@ -1,7 +1,7 @@
 //! The outcome of one run: what was logged, and what it amounts to.
 
 use crate::task::Thresholds;
-use crate::train::TrainingState;
+use crate::training_state::TrainingState;
 
 /// Only this many logged rows at the end of a run compete for the best one.
 pub(crate) const WINDOW: usize = 5_000;

@@ -1,12 +1,12 @@
 //! A cell that is applied again and again to its own output: how a product of a sequence is learned.
 
-use crate::architecture::Layer;
 use crate::batch::BatchLayout;
 use crate::expression::Expression;
-use crate::formula::Style;
+use crate::layer::Layer;
 use crate::module::{Dispatch, Module, Pass, Shape};
 use crate::recipe::Recipe;
 use crate::rng::Rng;
+use crate::style::Style;
 use crate::{Error, Lane, Real};
 use std::sync::Arc;
 

@@ -1,5 +1,7 @@
 //! The training loop, written once.
 
+pub use crate::training_state::TrainingState;
+
 use crate::batch::{Batch, BatchLayout};
 use crate::config::{Config, GradientNoise};
 use crate::metric::{Kept, LoggedErrors, Outcome, Status, WINDOW};
@@ -9,7 +11,6 @@ use crate::optim::Optimisation;
 use crate::recipe::History;
 use crate::rng::{Rng, Stream};
 use crate::task::{Samples, Task, Thresholds};
-use crate::until::{self, Stopping};
 use crate::{Error, Lane, Network, Real};
 use std::ops::ControlFlow;
 
@@ -30,28 +31,6 @@ pub trait Observer<R: Real> {
 }
 
 impl<R: Real> Observer<R> for () {}
-
-/// Where a run has arrived: all that the next step depends on besides network, task, seed and settings.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct TrainingState<R> {
-    /// The last step that was done.
-    pub step: u64,
-    /// The parameters after it.
-    pub params: Vec<R>,
-    /// The optimiser's mean gradients.
-    pub mean: Vec<R>,
-    /// The optimiser's mean squared gradients.
-    pub square: Vec<R>,
-    /// The optimiser's decays to the power of the number of its steps.
-    pub powers: (f64, f64),
-    /// The generator of the noise.
-    pub noise: Rng,
-    /// How often parameters were drawn anew.
-    pub reinitialisations: u64,
-    /// The last validation error that was logged, by which some penalties decide whether to act.
-    pub validation: f64,
-}
 
 /// Trains a network on a task.
 ///
@@ -95,17 +74,6 @@ pub trait Trained: Real {
         from: Option<&TrainingState<Self>>,
         observer: &mut dyn Observer<Self>,
     ) -> Result<Outcome<Self>, Error>;
-
-    /// Training until it gets no better; see [`train_until`](crate::train_until).
-    #[doc(hidden)]
-    fn train_until(
-        network: &Network<Self>,
-        task: &dyn Task<Self>,
-        seed: u64,
-        config: &Config,
-        stopping: &Stopping,
-        observer: &mut dyn Observer<Self>,
-    ) -> Result<Outcome<Self>, Error>;
 }
 
 macro_rules! trained {
@@ -120,17 +88,6 @@ macro_rules! trained {
                 observer: &mut dyn Observer<Self>,
             ) -> Result<Outcome<Self>, Error> {
                 run(network, task, seed, config, from, observer)
-            }
-
-            fn train_until(
-                network: &Network<Self>,
-                task: &dyn Task<Self>,
-                seed: u64,
-                config: &Config,
-                stopping: &Stopping,
-                observer: &mut dyn Observer<Self>,
-            ) -> Result<Outcome<Self>, Error> {
-                until::run(network, task, seed, config, stopping, observer)
             }
         })*
     };

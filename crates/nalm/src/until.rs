@@ -3,7 +3,7 @@
 use crate::metric::{Kept, Outcome, Status};
 use crate::penalty::Penalty;
 use crate::task::Task;
-use crate::train::{Observer, Run, Trained};
+use crate::train::{Observer, Run};
 use crate::{Config, Error, Network, Real};
 
 /// When to stop.
@@ -82,7 +82,7 @@ const FALL: f64 = 0.01;
 /// assert_eq!(formula::read(&network, &outcome.params, &names)?.unwrap(), ["y = length * width"]);
 /// # Ok::<(), nalm::Error>(())
 /// ```
-pub fn train_until<R: Trained>(
+pub fn train_until<R: TrainedUntil>(
     network: &Network<R>,
     task: &dyn Task<R>,
     seed: u64,
@@ -93,7 +93,41 @@ pub fn train_until<R: Trained>(
     R::train_until(network, task, seed, config, stopping, observer)
 }
 
-/// [`train_until`], called through [`Trained`] for the same reason as [`crate::module::every`].
+/// A number type for which this crate holds the compiled code of [`train_until`]; part of [`crate::Compiled`].
+pub trait TrainedUntil: Real {
+    /// Training over this type; see [`train_until`].
+    #[doc(hidden)]
+    fn train_until(
+        network: &Network<Self>,
+        task: &dyn Task<Self>,
+        seed: u64,
+        config: &Config,
+        stopping: &Stopping,
+        observer: &mut dyn Observer<Self>,
+    ) -> Result<Outcome<Self>, Error>;
+}
+
+macro_rules! trained_until {
+    ($($type:ty)*) => {
+        $(impl TrainedUntil for $type {
+            fn train_until(
+                network: &Network<Self>,
+                task: &dyn Task<Self>,
+                seed: u64,
+                config: &Config,
+                stopping: &Stopping,
+                observer: &mut dyn Observer<Self>,
+            ) -> Result<Outcome<Self>, Error> {
+                run(network, task, seed, config, stopping, observer)
+            }
+        })*
+    };
+}
+
+// A blanket implementation would be generic again, so each type has its own.
+trained_until!(f32 f64);
+
+/// [`train_until`], called through [`TrainedUntil`] for the same reason as [`crate::module::every`].
 pub(crate) fn run<R: Real>(
     network: &Network<R>,
     task: &dyn Task<R>,

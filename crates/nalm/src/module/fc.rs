@@ -5,9 +5,9 @@
 use super::{Dispatch, Module, Options, Pass, Shape, Spec};
 use crate::batch::BatchLayout;
 use crate::expression::Expression;
-use crate::formula::Style;
 use crate::lane::add_sums;
 use crate::rng::Rng;
+use crate::style::Style;
 use crate::{Error, Lane, Operation, Real};
 
 /// The weighted product.

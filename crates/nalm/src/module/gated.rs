@@ -6,10 +6,10 @@ use super::start::{START, xavier};
 use super::{Dispatch, Module, Nau, Nmu, Options, Pass, Shape, Snmu, Spec, nalu, snmu};
 use crate::batch::BatchLayout;
 use crate::expression::Expression;
-use crate::formula::Style;
 use crate::lane::{each, linear};
 use crate::recipe::Recipe;
 use crate::rng::Rng;
+use crate::style::Style;
 use crate::{Error, Lane, Operation, Real};
 
 /// A gate between a NAU and a multiplication unit `M`, which is an [`Nmu`] or an [`Snmu`].

@@ -11,11 +11,11 @@ use super::nac_mul::EPSILON;
 use super::{Dispatch, Module, Options, Pass, Shape, Spec, nac};
 use crate::batch::BatchLayout;
 use crate::expression::{Expression, Function};
-use crate::formula::Style;
 use crate::lane::{self, LANES, each, linear};
 use crate::penalty::{self, Penalty, Schedule};
 use crate::recipe::{Recipe, Reinit};
 use crate::rng::Rng;
+use crate::style::Style;
 use crate::{Error, Lane, Operation, Real};
 
 /// The largest exponent.

@@ -6,9 +6,9 @@ use super::start::{leading, xavier};
 use super::{Dispatch, Module, Options, Pass, Shape, Spec};
 use crate::batch::BatchLayout;
 use crate::expression::Expression;
-use crate::formula::Style;
 use crate::lane::{each, linear};
 use crate::rng::Rng;
+use crate::style::Style;
 use crate::{Error, Lane, Operation, Real};
 
 /// An affine layer.

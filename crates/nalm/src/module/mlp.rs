@@ -7,10 +7,10 @@ use super::start::xavier;
 use super::{Dispatch, Module, Options, Pass, Shape, Spec};
 use crate::batch::BatchLayout;
 use crate::expression::Expression;
-use crate::formula::{MOST_WRITTEN, Style};
 use crate::lane::{add_sums, each, linear};
 use crate::rng::Rng;
 use crate::setting::{Kind, Setting};
+use crate::style::{MOST_WRITTEN, Style};
 use crate::{Error, Lane, Operation, Real};
 
 /// A multi-layer perceptron with one hidden layer.

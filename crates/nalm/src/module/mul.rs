@@ -5,8 +5,8 @@
 use super::{Dispatch, Module, Options, Pass, Shape, Spec};
 use crate::batch::BatchLayout;
 use crate::expression::Expression;
-use crate::formula::Style;
 use crate::rng::Rng;
+use crate::style::Style;
 use crate::{Error, Lane, Operation, Real};
 
 /// The product of all inputs.

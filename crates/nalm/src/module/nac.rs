@@ -4,9 +4,9 @@
 
 use super::Shape;
 use crate::expression::{Expression, Function};
-use crate::formula::Style;
 use crate::lane::{self, LANES, Lane};
 use crate::rng::Rng;
+use crate::style::Style;
 use crate::{Operation, Real};
 
 /// Lanes that hold the effective weights and their derivatives with respect to the two hidden matrices.

@@ -5,10 +5,10 @@
 use super::{Dispatch, Module, Options, Pass, Shape, Spec, nac};
 use crate::batch::BatchLayout;
 use crate::expression::Expression;
-use crate::formula::Style;
 use crate::lane::{self, LANES, linear};
 use crate::penalty;
 use crate::rng::Rng;
+use crate::style::Style;
 use crate::{Error, Lane, Operation, Real};
 
 /// The additive neural accumulator.

@@ -10,10 +10,10 @@ use super::start::xavier;
 use super::{Dispatch, Module, Options, Pass, Shape, Spec, nac};
 use crate::batch::BatchLayout;
 use crate::expression::{Expression, Function};
-use crate::formula::Style;
 use crate::lane::{self, LANES, each, linear};
 use crate::penalty;
 use crate::rng::Rng;
+use crate::style::Style;
 use crate::{Error, Lane, Operation, Real};
 
 /// The neural arithmetic logic unit.

@@ -6,11 +6,11 @@ use super::start::{leading, xavier};
 use super::{Dispatch, Module, Options, Pass, Shape, Spec};
 use crate::batch::BatchLayout;
 use crate::expression::Expression;
-use crate::formula::Style;
 use crate::lane::linear;
 use crate::penalty;
 use crate::recipe::Recipe;
 use crate::rng::Rng;
+use crate::style::Style;
 use crate::{Error, Lane, Operation, Real};
 
 /// The neural addition unit.

@@ -7,11 +7,11 @@ use super::start::{START, start_box};
 use super::{Dispatch, Module, Options, Pass, Shape, Spec};
 use crate::batch::BatchLayout;
 use crate::expression::Expression;
-use crate::formula::Style;
 use crate::lane::add_sums;
 use crate::penalty;
 use crate::recipe::Recipe;
 use crate::rng::Rng;
+use crate::style::Style;
 use crate::{Error, Lane, Operation, Real};
 
 /// The neural multiplication unit.

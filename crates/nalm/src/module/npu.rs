@@ -9,11 +9,11 @@ use super::start::{leading, xavier};
 use super::{Dispatch, Module, Options, Pass, Shape, Spec};
 use crate::batch::BatchLayout;
 use crate::expression::{Expression, Function};
-use crate::formula::Style;
 use crate::lane::{self, LANES, each, linear};
 use crate::penalty::{self, Penalty, Schedule};
 use crate::recipe::Recipe;
 use crate::rng::Rng;
+use crate::style::Style;
 use crate::{Error, Lane, Operation, Real};
 use std::f64::consts::PI;
 

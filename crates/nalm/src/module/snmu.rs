@@ -10,13 +10,13 @@ use super::start::{START, start_box};
 use super::{Dispatch, Module, Options, Pass, Shape, Spec, nmu};
 use crate::batch::BatchLayout;
 use crate::expression::Expression;
-use crate::formula::Style;
 use crate::lane::{add_sums, each};
 use crate::noise::softplus;
 use crate::penalty;
 use crate::recipe::Recipe;
 use crate::rng::Rng;
 use crate::setting::{Kind, Setting};
+use crate::style::Style;
 use crate::{Denoiser, Error, Lane, Noise, Operation, Real};
 
 /// The stochastic neural multiplication unit.

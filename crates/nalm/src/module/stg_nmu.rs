@@ -7,12 +7,12 @@
 use super::{Dispatch, Module, Options, Pass, Shape, Spec, nmu};
 use crate::batch::BatchLayout;
 use crate::expression::Expression;
-use crate::formula::Style;
 use crate::lane::{self, LANES};
 use crate::penalty::{self, Penalty, Schedule};
 use crate::recipe::Recipe;
 use crate::rng::Rng;
 use crate::setting::{Kind, Setting};
+use crate::style::Style;
 use crate::{Error, Lane, Operation, Real};
 
 /// The NMU with stochastic gates.

@@ -1,12 +1,12 @@
 //! The trait that all units implement.
 
 use super::{Dispatch, Options, Pass, Shape};
-use crate::architecture::Layer;
 use crate::batch::BatchLayout;
 use crate::expression::Expression;
-use crate::formula::Style;
+use crate::layer::Layer;
 use crate::recipe::Recipe;
 use crate::rng::Rng;
+use crate::style::Style;
 use crate::{Lane, Operation, Real};
 use std::fmt::Debug;
 
