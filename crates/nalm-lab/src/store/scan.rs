@@ -85,9 +85,11 @@ pub(super) fn scan(files: &dyn Files, file: &Path, visitor: &mut dyn Visitor) ->
         offset += buffer.len() as u64;
         let read = match line::parse(&buffer) {
             None => Err("the checksum does not fit".to_string()),
-            Some((json, sum)) => {
-                serde_json::from_slice::<Head<'_>>(json).map(|head| (json, sum, head)).map_err(|e| e.to_string())
-            }
+            // As one text, which is checked faster than its parts.
+            Some((json, sum)) => str::from_utf8(json)
+                .map_err(|error| error.to_string())
+                .and_then(|text| serde_json::from_str::<Head<'_>>(text).map_err(|error| error.to_string()))
+                .map(|head| (json, sum, head)),
         };
         let (json, sum, head) = match read {
             Ok(read) => read,
