@@ -37,11 +37,13 @@ pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
         svg.stroke(&circle(x.at(1.0), y.at(1.0), 6.0), "#333333", 1.0);
         for (seed, way) in ways {
             let last = way.last().map_or(1, |(epoch, _)| *epoch).max(1) as f64;
-            for pair in way.windows(2) {
+            // A run that diverged ends where its weights are no numbers.
+            let drawn: Vec<_> = way.iter().copied().filter(|(_, w)| w.iter().all(|w| w.is_finite())).collect();
+            for pair in drawn.windows(2) {
                 let line = [pair[0], pair[1]].map(|(_, [a, b])| (x.at(a), y.at(b)));
                 svg.polyline(&line, &shade(pair[1].0 as f64 / last), 1.2);
             }
-            for ((_, [a, b]), share) in [way.first(), way.last()].into_iter().flatten().zip([0.0, 1.0]) {
+            for ((_, [a, b]), share) in [drawn.first(), drawn.last()].into_iter().flatten().zip([0.0, 1.0]) {
                 svg.cross(x.at(*a), y.at(*b), 3.0, &shade(share));
             }
             data.extend(way.iter().map(|(epoch, [a, b])| record(&[label, seed, epoch, a, b])));
