@@ -1,6 +1,8 @@
 //! How a batch lies in memory: feature after feature, sixteen rows to a lane.
 
-use crate::lane::{self, InstructionSet, LANES, Lane};
+pub(crate) mod transpose;
+
+use crate::lane::{InstructionSet, LANES, Lane};
 use crate::{Error, Real};
 
 /// The number of rows in a batch and the instruction set that works on it.
@@ -128,14 +130,14 @@ pub fn to_lanes<R: Real>(rows: &[R], at: BatchLayout) -> Result<Vec<Lane<R>>, Er
         return Err(Error::Shape { what, got: rows.len(), want: rows.len().next_multiple_of(at.rows) });
     }
     let mut tensor = vec![Lane::ZERO; rows.len() / at.rows * at.lanes()];
-    lane::rows::into_lanes(rows, &mut tensor, at);
+    transpose::into_lanes(rows, &mut tensor, at);
     Ok(tensor)
 }
 
 /// Turns lanes into row-major numbers.
 pub fn from_lanes<R: Real>(tensor: &[Lane<R>], at: BatchLayout) -> Vec<R> {
     let mut rows = vec![R::ZERO; tensor.len() / at.lanes() * at.rows];
-    lane::rows::from_lanes(tensor, &mut rows, at);
+    transpose::from_lanes(tensor, &mut rows, at);
     rows
 }
 

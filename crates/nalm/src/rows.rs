@@ -1,7 +1,6 @@
 //! Passes over row-major numbers: plain slices in and out, any number of rows, and nothing to know about lanes.
 
-use crate::batch::BatchLayout;
-use crate::lane;
+use crate::batch::{BatchLayout, transpose};
 use crate::module::Pass;
 use crate::network::{Network, Workspace};
 use crate::{Error, InstructionSet, Lane, Real};
@@ -63,8 +62,8 @@ impl<R: Real> Network<R> {
         // Every number is overwritten, so only the lengths matter.
         work.x.resize(shape.inputs * at.lanes(), Lane::ZERO);
         work.y.resize(shape.outputs * rows, R::ZERO);
-        lane::rows::into_lanes(inputs, &mut work.x, at);
-        lane::rows::from_lanes(self.forward(p, &work.x, inner, pass), &mut work.y, at);
+        transpose::into_lanes(inputs, &mut work.x, at);
+        transpose::from_lanes(self.forward(p, &work.x, inner, pass), &mut work.y, at);
         Ok(&work.y)
     }
 
@@ -94,11 +93,11 @@ impl<R: Real> Network<R> {
         let (at, shape) = (inner.layout(), self.shape());
         let what = "numbers in the outputs' gradient, row by row";
         Error::sizes(what, output_gradient.len(), shape.outputs * at.rows)?;
-        lane::rows::into_lanes(output_gradient, inner.output_gradient(), at);
+        transpose::into_lanes(output_gradient, inner.output_gradient(), at);
         work.dx.resize(shape.inputs * at.lanes(), Lane::ZERO);
         work.dx_rows.resize(shape.inputs * at.rows, R::ZERO);
         self.backward(p, &work.x, inner, Some(&mut work.dx), dp);
-        lane::rows::from_lanes(&work.dx, &mut work.dx_rows, at);
+        transpose::from_lanes(&work.dx, &mut work.dx_rows, at);
         Ok(&work.dx_rows)
     }
 

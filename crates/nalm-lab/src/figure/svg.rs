@@ -227,11 +227,13 @@ impl Axis {
         Self { low, high, logarithmic: true, start, end }
     }
 
-    /// Where a number is; outside ones are at the edge.
+    /// Where a number is; outside ones are at the edge, and what is no number is where the axis begins.
     pub fn at(&self, v: f64) -> f64 {
         let scaled = |v: f64| if self.logarithmic { v.max(1e-300).log10() } else { v };
         let [v, low, high] = [v, self.low, self.high].map(scaled);
-        self.start + ((v - low) / (high - low)).clamp(0.0, 1.0) * (self.end - self.start)
+        let share = (v - low) / (high - low);
+        let share = if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) };
+        self.start + share * (self.end - self.start)
     }
 
     /// Numbers worth marking, with their texts.

@@ -8,7 +8,6 @@
 pub mod each;
 mod instruction_set;
 pub mod linear;
-pub(crate) mod rows;
 
 pub use instruction_set::{InstructionKind, InstructionSet};
 pub(crate) use instruction_set::{Kernel, run};

@@ -44,7 +44,12 @@ fn digits(results: &Results<'_>, models: &[Model<'_>]) -> Option<Figure> {
                 if rule == "strict" { accuracy.strict } else { accuracy.rounded }
             });
             let edge = |of: fn(&Estimate) -> Option<f64>| -> Vec<(f64, f64)> {
-                means.iter().filter_map(|(epoch, e)| Some((x.at(*epoch), y.at(of(e)?)))).collect()
+                // Shares that no accuracy can have may leave no number for a bound.
+                let at = |(epoch, e): &(f64, Estimate)| {
+                    let share = of(e).filter(|share| !share.is_nan())?;
+                    Some((x.at(*epoch), y.at(share)))
+                };
+                means.iter().filter_map(at).collect()
             };
             let ribbon: Vec<_> = edge(|e| e.upper).into_iter().chain(edge(|e| e.lower).into_iter().rev()).collect();
             if ribbon.len() > 3 {

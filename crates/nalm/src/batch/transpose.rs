@@ -3,9 +3,9 @@
 //! Up to four features are taken apart with a stride that the compiler knows, more of them in blocks of four rows by four features
 //! ([`Real::turn`]); both become shuffles of registers. What is moved one by one costs four times as much.
 
-use super::{Kernel, LANES, Lane, run};
+use super::BatchLayout;
 use crate::Real;
-use crate::batch::BatchLayout;
+use crate::lane::{Kernel, LANES, Lane, flat, flat_mut, run};
 
 /// Writes row-major numbers into lanes, and copies of the last row into the padding. Sizes must fit.
 pub(crate) fn into_lanes<R: Real>(rows: &[R], lanes: &mut [Lane<R>], at: BatchLayout) {
@@ -34,7 +34,7 @@ impl<R: Real> Kernel for IntoLanes<'_, R> {
         let (blocks, rest) = rows.split_at(whole * LANES * features);
         match features {
             0 => {}
-            1 => super::flat_mut(out)[..blocks.len()].copy_from_slice(blocks),
+            1 => flat_mut(out)[..blocks.len()].copy_from_slice(blocks),
             2 => into_few::<R, 2>(blocks, out, lanes),
             3 => into_few::<R, 3>(blocks, out, lanes),
             4 => into_few::<R, 4>(blocks, out, lanes),
@@ -104,7 +104,7 @@ impl<R: Real> Kernel for FromLanes<'_, R> {
         let (blocks, rest) = rows.split_at_mut(whole * LANES * features);
         match features {
             0 => return,
-            1 => blocks.copy_from_slice(&super::flat(from)[..blocks.len()]),
+            1 => blocks.copy_from_slice(&flat(from)[..blocks.len()]),
             2 => from_few::<R, 2>(from, blocks, lanes),
             3 => from_few::<R, 3>(from, blocks, lanes),
             4 => from_few::<R, 4>(from, blocks, lanes),
