@@ -9,13 +9,18 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 percent=${1:-100}
 cargo test --quiet --workspace --test fuzz --no-run
+out=$(mktemp)
+trap 'rm -f "$out"' EXIT
 
 echo "| package | target | executions | taken |"
 echo "|---|---|---|---|"
 target() {
   local package=$1 test=$2 thousands=$3
-  NALM_FUZZ=$((thousands * 10 * percent)) cargo test --quiet --workspace --test fuzz -- --exact "$test" --nocapture 2>/dev/null |
-    sed -n "s/^\(.*\): \([0-9]*\) executions, of which \([0-9]*\) inputs were taken/| $package | \1 | \2 | \3 |/p"
+  if ! NALM_FUZZ=$((thousands * 10 * percent)) cargo test --quiet --workspace --test fuzz -- --exact "$test" --nocapture >"$out" 2>&1; then
+    tail -n 40 "$out" >&2
+    exit 1
+  fi
+  sed -n "s/^\(.*\): \([0-9]*\) executions, of which \([0-9]*\) inputs were taken/| $package | \1 | \2 | \3 |/p" "$out"
 }
 {
   target nalm ranges_and_distributions 1000

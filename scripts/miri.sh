@@ -20,6 +20,8 @@ row() {
 all() {
   # Lanes as flat memory, their sums by SSE, kernels for every instruction set.
   row "$1" nalm --lib lane::
+  # Rows turned into columns by shuffles.
+  row "$1" nalm --lib turn::
   # Passes of modules, through the same.
   row "$1" nalm --test forward_values
   # Runs of numbers by vectors, and products by the crate gemm.

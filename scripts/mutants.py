@@ -210,21 +210,22 @@ class Source:
         return bytes(out), where
 
 
-def copy_of_the_project(to):
+def copy_of_the_project(to, rewritten):
     names = run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT).split(b"\0")
+    manifests = ["Cargo.toml", *[f"crates/{crate}/Cargo.toml" for crate in CRATES]]
     for name in map(os.fsdecode, filter(None, names)):
-        source, target = ROOT / name, to / name
-        if source.exists() and not (target.exists() and target.read_bytes() == source.read_bytes()):
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(source, target)
+        # Those that are rewritten keep their time unless they change, or everything would be built again.
+        if (ROOT / name).exists() and name not in rewritten and name not in manifests:
+            put(to / name, (ROOT / name).read_bytes())
+            shutil.copymode(ROOT / name, to / name)
     switch = to / "crates/switch"
     put(switch / "src/lib.rs", SWITCH)
     put(switch / "Cargo.toml", '[package]\nname = "switch"\nversion = "0.1.0"\nedition = "2024"\nlicense = "MIT"\n')
-    root = (to / "Cargo.toml").read_text()
+    root = (ROOT / "Cargo.toml").read_text()
     put(to / "Cargo.toml", root.replace('members = [', 'members = ["crates/switch", ', 1) + '\n[profile.test.package.switch]\nopt-level = 3\n')
     for crate in CRATES:
-        file = to / "crates" / crate / "Cargo.toml"
-        put(file, file.read_text().replace("[dependencies]\n", '[dependencies]\nswitch = { path = "../switch" }\n', 1))
+        file = Path("crates", crate, "Cargo.toml")
+        put(to / file, (ROOT / file).read_text().replace("[dependencies]\n", '[dependencies]\nswitch = { path = "../switch" }\n', 1))
 
 
 def put(path, content):
@@ -438,7 +439,7 @@ def main():
     sources = {file: Source(file, places[file]) for file in files}
 
     build = Build(work, work / "target")
-    copy_of_the_project(build.tree)
+    copy_of_the_project(build.tree, sources)
     numbered = {mutant["name"]: dict(mutant, number=k + 1) for k, mutant in enumerate(order)}
     also = [mutant for mutant in numbered.values() if mutant["name"] in asked]
     sampled, dropped, taken = [], [], 0
@@ -477,23 +478,30 @@ def main():
 
     say("building the tests")
     tests = build.tests()
-    say(f"{len(tests)} tests without a mutant")
-    facts = baseline(build, tests, work, options.jobs)
+    # What is known of this very build is not measured again.
+    state, key = work / "state.json", [[*test, os.stat(test[1]).st_mtime_ns] for test in tests]
+    known = json.loads(state.read_text()) if state.exists() else {}
+    if known.get("key") != key:
+        known = {"key": key, "facts": None, "verdicts": {}}
+    if not known["facts"]:
+        say(f"{len(tests)} tests without a mutant")
+        known["facts"] = baseline(build, tests, work, options.jobs)
+    facts = known["facts"]
     for test, fact in zip(tests, facts):
         if not fact["passed"]:
             say(f"fails without a mutant: {test[0]}: {test[2]}: {fact['why']}")
     if not all(fact["passed"] for fact in facts):
         sys.exit(1)
-    say(f"they took {sum(fact['cpu'] for fact in facts):.0f} s of processor time")
-    (work / "facts.json").write_text(json.dumps([[test, fact] for test, fact in zip(tests, facts)]))
+    say(f"without a mutant, tests took {sum(fact['cpu'] for fact in facts):.0f} s of processor time")
 
     wanted = list(every.values())
     verdicts, lock = {}, threading.Lock()
 
     def one(mutant):
-        verdict = judge(build, mutant, tests, facts)
+        verdict = known["verdicts"].get(mutant["name"]) or judge(build, mutant, tests, facts)
         with lock:
-            verdicts[mutant["number"]] = verdict
+            verdicts[mutant["number"]] = known["verdicts"][mutant["name"]] = verdict
+            put(state, json.dumps(known))
             found = f"noticed by {verdict['by']} ({verdict['why']})" if verdict["by"] else f"SURVIVES {verdict['reached_by']} tests"
             say(f"{len(verdicts)}/{len(wanted)} #{mutant['number']} {described(mutant)}: {found}")
 

@@ -22,6 +22,8 @@ use crate::{Error, Real};
 #[derive(Debug)]
 pub struct Network<R: Real> {
     layers: Vec<Box<dyn Dispatch<R>>>,
+    /// Inputs of the first layer and outputs of the last.
+    shape: Shape,
     /// Where each layer's parameters start, and where the last one's end.
     starts: Vec<usize>,
 }
@@ -41,7 +43,8 @@ impl<R: Real> Network<R> {
         for layer in &layers {
             starts.push(starts[starts.len() - 1] + layer.param_len());
         }
-        Ok(Self { layers, starts })
+        let shape = Shape { inputs: layers[0].shape().inputs, outputs: layers[layers.len() - 1].shape().outputs };
+        Ok(Self { layers, shape, starts })
     }
 
     /// A stack of one.
@@ -56,8 +59,7 @@ impl<R: Real> Network<R> {
 
     /// Inputs of the first layer and outputs of the last.
     pub fn shape(&self) -> Shape {
-        let last = &self.layers[self.layers.len() - 1];
-        Shape { inputs: self.layers[0].shape().inputs, outputs: last.shape().outputs }
+        self.shape
     }
 
     /// Length of the flat parameter vector.

@@ -97,6 +97,13 @@ pub trait Real:
         turn::turn(rows)
     }
 
+    /// Two rows as one, a number from each in turn.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn weave(a: &[Self; 4], b: &[Self; 4]) -> [[Self; 4]; 2] {
+        turn::weave(a, b)
+    }
+
     /// The sign, with 0 for 0 (and for NaN).
     #[inline(always)]
     fn sign(self) -> Self {
@@ -192,6 +199,10 @@ impl Real for f32 {
     #[inline(always)]
     fn turn(rows: [&[Self; 4]; 4]) -> [[Self; 4]; 4] {
         turn::turn_f32(rows)
+    }
+    #[inline(always)]
+    fn weave(a: &[Self; 4], b: &[Self; 4]) -> [[Self; 4]; 2] {
+        turn::weave_f32(a, b)
     }
     fn add_sums(lanes: &[[Self; sums::WIDTH]], out: &mut [Self]) {
         sums::add_f32(lanes, out);

@@ -103,7 +103,7 @@ impl<R: Real> Network<R> {
 
     /// Evaluates row-major inputs and returns row-major outputs. It works in blocks of rows, so it needs little more memory than the
     /// outputs. Whoever asks for a few rows again and again keeps a [`RowWorkspace`] and calls [`Network::forward_rows`]: for one row that is
-    /// about twenty times faster, because nothing is allocated.
+    /// several times faster, because nothing is allocated.
     pub fn predict(&self, p: &[R], rows: &[R]) -> Result<Vec<R>, Error> {
         self.check_params(p)?;
         let (shape, count) = (self.shape(), self.rows_of(rows)?);

@@ -22,6 +22,28 @@ pub(crate) fn turn_f32(rows: [&[f32; 4]; 4]) -> [[f32; 4]; 4] {
     columns
 }
 
+/// Two rows as one, a number from each in turn.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(crate) fn weave_f32(a: &[f32; 4], b: &[f32; 4]) -> [[f32; 4]; 2] {
+    use std::arch::x86_64::{_mm_loadu_ps, _mm_storeu_ps, _mm_unpackhi_ps, _mm_unpacklo_ps};
+    let mut woven = [[0.0; 4]; 2];
+    // SAFETY: as above.
+    #[allow(unsafe_code)]
+    unsafe {
+        let (a, b) = (_mm_loadu_ps(a.as_ptr()), _mm_loadu_ps(b.as_ptr()));
+        _mm_storeu_ps(woven[0].as_mut_ptr(), _mm_unpacklo_ps(a, b));
+        _mm_storeu_ps(woven[1].as_mut_ptr(), _mm_unpackhi_ps(a, b));
+    }
+    woven
+}
+
+/// Two rows as one, a number from each in turn.
+#[inline(always)]
+pub(crate) fn weave<R: Copy>(a: &[R; 4], b: &[R; 4]) -> [[R; 4]; 2] {
+    [[a[0], b[0], a[1], b[1]], [a[2], b[2], a[3], b[3]]]
+}
+
 /// Rows as columns.
 #[inline(always)]
 pub(crate) fn turn<R: Copy>(rows: [&[R; 4]; 4]) -> [[R; 4]; 4] {
@@ -30,7 +52,7 @@ pub(crate) fn turn<R: Copy>(rows: [&[R; 4]; 4]) -> [[R; 4]; 4] {
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-pub(crate) use turn as turn_f32;
+pub(crate) use {turn as turn_f32, weave as weave_f32};
 
 #[cfg(test)]
 mod tests {
@@ -41,5 +63,7 @@ mod tests {
         let rows = [[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0], [9.0, 10.0, 11.0, 12.0], [13.0, 14.0, 15.0, f32::MIN]];
         assert_eq!(turn_f32(rows.each_ref()), turn(rows.each_ref()));
         assert_eq!(turn(rows.each_ref())[1], [2.0, 6.0, 10.0, 14.0]);
+        assert_eq!(weave_f32(&rows[0], &rows[1]), weave(&rows[0], &rows[1]));
+        assert_eq!(weave(&rows[0], &rows[1])[1], [3.0, 7.0, 4.0, 8.0]);
     }
 }

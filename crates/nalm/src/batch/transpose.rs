@@ -1,7 +1,8 @@
 //! Row-major numbers to lanes and back. Everybody but the authors of modules works with rows; this is the way in and out.
 //!
-//! Up to four features are taken apart with a stride that the compiler knows, more of them in blocks of four rows by four features
-//! ([`Real::turn`]); both become shuffles of registers. What is moved one by one costs four times as much.
+//! Two or three features are taken apart with a stride that the compiler knows, more of them in blocks of four rows by four features
+//! ([`Real::turn`]); both become shuffles of registers. What is moved one by one costs four times as much. The outer loop is over
+//! features, because their lanes lie one after the other: with the loop over rows outside, each number costs three times as much.
 
 use super::BatchLayout;
 use crate::Real;
@@ -9,11 +10,18 @@ use crate::lane::{Kernel, LANES, Lane, flat, flat_mut, run};
 
 /// Writes row-major numbers into lanes, and copies of the last row into the padding. Sizes must fit.
 pub(crate) fn into_lanes<R: Real>(rows: &[R], lanes: &mut [Lane<R>], at: BatchLayout) {
+    if rows.len() == at.rows {
+        flat_mut(lanes)[..at.rows].copy_from_slice(rows);
+        return at.pad(lanes);
+    }
     run(at.instructions, IntoLanes { rows, lanes, at });
 }
 
 /// Writes the rows of lanes one after the other; the padding stays behind. Sizes must fit.
 pub(crate) fn from_lanes<R: Real>(lanes: &[Lane<R>], rows: &mut [R], at: BatchLayout) {
+    if rows.len() == at.rows {
+        return rows.copy_from_slice(&flat(lanes)[..at.rows]);
+    }
     run(at.instructions, FromLanes { lanes, rows, at });
 }
 
@@ -34,10 +42,8 @@ impl<R: Real> Kernel for IntoLanes<'_, R> {
         let (blocks, rest) = rows.split_at(whole * LANES * features);
         match features {
             0 => {}
-            1 => flat_mut(out)[..blocks.len()].copy_from_slice(blocks),
             2 => into_few::<R, 2>(blocks, out, lanes),
             3 => into_few::<R, 3>(blocks, out, lanes),
-            4 => into_few::<R, 4>(blocks, out, lanes),
             _ => into_many(blocks, features, out, lanes),
         }
         if whole < lanes {
@@ -68,20 +74,24 @@ fn into_few<R: Real, const FEATURES: usize>(rows: &[R], out: &mut [Lane<R>], lan
 
 #[inline(always)]
 fn into_many<R: Real>(rows: &[R], features: usize, out: &mut [Lane<R>], lanes: usize) {
-    for (c, block) in rows.chunks_exact(LANES * features).enumerate() {
-        let mut i = 0;
-        while i + 4 <= features {
-            for q in 0..LANES / 4 {
-                let rows = [0, 1, 2, 3].map(|k| four(block, (4 * q + k) * features + i));
-                for (a, column) in R::turn(rows).iter().enumerate() {
-                    four_mut(&mut out[(i + a) * lanes + c].0, 4 * q).copy_from_slice(column);
-                }
+    for (j, out) in out.chunks_exact_mut(4 * lanes).take(features / 4).enumerate() {
+        let ((first, second), (third, fourth)) = quarters_mut(out, lanes);
+        let out = first.iter_mut().zip(second).zip(third.iter_mut().zip(fourth));
+        for (((first, second), (third, fourth)), block) in out.zip(rows.chunks_exact(LANES * features)) {
+            for (q, rows) in block.chunks_exact(4 * features).enumerate() {
+                let ((a, b), (c, d)) = quarters(rows, features);
+                let [a, b, c, d] = R::turn([a, b, c, d].map(|row| four(row, 4 * j)));
+                *four_mut(&mut first.0, 4 * q) = a;
+                *four_mut(&mut second.0, 4 * q) = b;
+                *four_mut(&mut third.0, 4 * q) = c;
+                *four_mut(&mut fourth.0, 4 * q) = d;
             }
-            i += 4;
         }
-        for i in i..features {
+    }
+    for i in features / 4 * 4..features {
+        for (out, block) in out[i * lanes..].iter_mut().zip(rows.chunks_exact(LANES * features)) {
             for k in 0..LANES {
-                out[i * lanes + c].0[k] = block[k * features + i];
+                out.0[k] = block[k * features + i];
             }
         }
     }
@@ -104,10 +114,8 @@ impl<R: Real> Kernel for FromLanes<'_, R> {
         let (blocks, rest) = rows.split_at_mut(whole * LANES * features);
         match features {
             0 => return,
-            1 => blocks.copy_from_slice(&flat(from)[..blocks.len()]),
-            2 => from_few::<R, 2>(from, blocks, lanes),
-            3 => from_few::<R, 3>(from, blocks, lanes),
-            4 => from_few::<R, 4>(from, blocks, lanes),
+            2 => from_two(from, blocks, lanes),
+            3 => from_three(from, blocks, lanes),
             _ => from_many(from, features, blocks, lanes),
         }
         for (k, row) in rest.chunks_exact_mut(features).enumerate() {
@@ -119,40 +127,63 @@ impl<R: Real> Kernel for FromLanes<'_, R> {
 }
 
 #[inline(always)]
-fn from_few<R: Real, const FEATURES: usize>(from: &[Lane<R>], rows: &mut [R], lanes: usize) {
-    for c in 0..rows.len() / (LANES * FEATURES) {
-        let block = &mut rows[c * LANES * FEATURES..][..LANES * FEATURES];
-        let mut own = [Lane::ZERO; FEATURES];
-        for i in 0..FEATURES {
-            own[i] = from[i * lanes + c];
+fn from_two<R: Real>(from: &[Lane<R>], rows: &mut [R], lanes: usize) {
+    let (first, second) = from.split_at(lanes);
+    for ((a, b), block) in first.iter().zip(second).zip(rows.as_chunks_mut::<{ 2 * LANES }>().0) {
+        for q in 0..LANES / 4 {
+            let [low, high] = R::weave(four(&a.0, 4 * q), four(&b.0, 4 * q));
+            *four_mut(block, 8 * q) = low;
+            *four_mut(block, 8 * q + 4) = high;
         }
-        for k in 0..LANES {
-            for i in 0..FEATURES {
-                block[k * FEATURES + i] = own[i].0[k];
-            }
+    }
+}
+
+#[inline(always)]
+fn from_three<R: Real>(from: &[Lane<R>], rows: &mut [R], lanes: usize) {
+    for (c, block) in rows.as_chunks_mut::<3>().0.chunks_exact_mut(LANES).enumerate() {
+        let own: [_; 3] = std::array::from_fn(|i| &from[i * lanes + c].0);
+        for (k, row) in block.iter_mut().enumerate() {
+            *row = own.map(|lane| lane[k]);
         }
     }
 }
 
 #[inline(always)]
 fn from_many<R: Real>(from: &[Lane<R>], features: usize, rows: &mut [R], lanes: usize) {
-    for (c, block) in rows.chunks_exact_mut(LANES * features).enumerate() {
-        let mut i = 0;
-        while i + 4 <= features {
-            for q in 0..LANES / 4 {
-                let columns = [0, 1, 2, 3].map(|a| four(&from[(i + a) * lanes + c].0, 4 * q));
-                for (k, row) in R::turn(columns).iter().enumerate() {
-                    four_mut(block, (4 * q + k) * features + i).copy_from_slice(row);
+    for (j, from) in from.chunks_exact(4 * lanes).take(features / 4).enumerate() {
+        let ((first, second), (third, fourth)) = quarters(from, lanes);
+        let from = first.iter().zip(second).zip(third.iter().zip(fourth));
+        for (((first, second), (third, fourth)), block) in from.zip(rows.chunks_exact_mut(LANES * features)) {
+            for (q, rows) in block.chunks_exact_mut(4 * features).enumerate() {
+                let turned = R::turn([first, second, third, fourth].map(|lane| four(&lane.0, 4 * q)));
+                let ((a, b), (c, d)) = quarters_mut(rows, features);
+                for (row, turned) in [a, b, c, d].into_iter().zip(turned) {
+                    *four_mut(row, 4 * j) = turned;
                 }
-            }
-            i += 4;
-        }
-        for i in i..features {
-            for k in 0..LANES {
-                block[k * features + i] = from[i * lanes + c].0[k];
             }
         }
     }
+    for i in features / 4 * 4..features {
+        for (from, block) in from[i * lanes..].iter().zip(rows.chunks_exact_mut(LANES * features)) {
+            for k in 0..LANES {
+                block[k * features + i] = from.0[k];
+            }
+        }
+    }
+}
+
+type Quarters<T> = ((T, T), (T, T));
+
+#[inline(always)]
+fn quarters<T>(all: &[T], length: usize) -> Quarters<&[T]> {
+    let (first, last) = all.split_at(2 * length);
+    (first.split_at(length), last.split_at(length))
+}
+
+#[inline(always)]
+fn quarters_mut<T>(all: &mut [T], length: usize) -> Quarters<&mut [T]> {
+    let (first, last) = all.split_at_mut(2 * length);
+    (first.split_at_mut(length), last.split_at_mut(length))
 }
 
 #[inline(always)]
