@@ -24,9 +24,9 @@ all() {
   row "$1" nalm --lib turn::
   # Passes of modules, through the same.
   row "$1" nalm --test forward_values
-  # Runs of numbers by vectors, and products by the crate gemm.
+  # Runs of numbers by vectors, and products of matrices, through the same.
   row "$1" nalm-vision --lib vector::
-  row "$1" nalm-vision --lib layer::dense::
+  row "$1" nalm-vision --lib layer::matrix::products
 }
 unset RUSTFLAGS
 all SSE2

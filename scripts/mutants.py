@@ -313,7 +313,7 @@ def limits(cpu):
     def apply():
         os.setsid()
         resource.setrlimit(resource.RLIMIT_CPU, (int(cpu), int(cpu) + 5))
-        resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
+        resource.setrlimit(resource.RLIMIT_AS, (16 << 30, 16 << 30))
         resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 30, 1 << 30))
 
     return apply

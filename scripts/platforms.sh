@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Other platforms: the workspace and its tests compile for Windows and macOS, and short trainings of every module give on ARM and WebAssembly the
-# bits that are recorded in crates/nalm/tests/same_bits.rs.
+# bits that are recorded in crates/nalm/tests/same_bits.rs; on ARM one step of every task with images, too (crates/nalm-vision/tests/same_bits.rs).
 # Installs targets with rustup and, as root on Debian, a linker and an emulator for ARM. What cannot be had is named and left out.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -28,7 +28,7 @@ compiles() {
 # The features are those that the whole workspace asks for, so that its tests need not compile the library again.
 same_bits() {
   local started=$SECONDS out bits
-  out=$(cargo test -p nalm --features second-order,csv,save --locked --test same_bits --target "$1" -- --nocapture --test-threads 1)
+  out=$(cargo test ${2:--p nalm} --features nalm/second-order,nalm/csv,nalm/save --locked --test same_bits --target "$1" -- --nocapture --test-threads 1)
   bits=$(sed -n 's/.*bits \([0-9a-f]*\):.*/\1/p' <<<"$out" | paste -sd ' ')
   [ -n "$bits" ]
   said "$1" "same bits: $bits ($((SECONDS - started)) s)"
@@ -38,7 +38,7 @@ compiles x86_64-pc-windows-gnu
 compiles aarch64-apple-darwin
 
 host=$(rustc -vV | sed -n 's/^host: //p')
-cargo test -p nalm --features second-order,csv,save --locked --test same_bits
+cargo test -p nalm -p nalm-vision --features nalm/second-order,nalm/csv,nalm/save --locked --test same_bits
 said "$host" "same bits"
 
 arm=aarch64-unknown-linux-gnu
@@ -53,7 +53,7 @@ elif ! has_tools; then
   skip "$arm" "qemu-aarch64 or aarch64-linux-gnu-gcc is not here and could not be installed"
 else
   CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
-    CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="qemu-aarch64 -L /usr/aarch64-linux-gnu" same_bits "$arm"
+    CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="qemu-aarch64 -L /usr/aarch64-linux-gnu" same_bits "$arm" "-p nalm -p nalm-vision"
 fi
 
 wasm=wasm32-wasip1

@@ -12,8 +12,16 @@ pub(crate) struct Cli {
     /// How much memory a run may take, such as 8GB [default: half of the machine's]
     #[arg(long, global = true, value_name = "SIZE", value_parser = nalm_lab::memory::parse)]
     pub(crate) memory: Option<u64>,
+    /// Vector instructions to compute with, which decide how long it takes and nothing else: portable, sse2, avx2, avx512 or neon [default: the
+    /// best there are]
+    #[arg(long, global = true, value_name = "SET", value_parser = parse_instructions)]
+    pub(crate) instructions: Option<nalm::InstructionSet>,
     #[command(subcommand)]
     pub(crate) verb: Verb,
+}
+
+fn parse_instructions(text: &str) -> Result<nalm::InstructionSet, nalm::Error> {
+    nalm::InstructionSet::named(text)
 }
 
 #[derive(Debug, Subcommand)]

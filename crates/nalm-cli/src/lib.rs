@@ -44,6 +44,7 @@ fn shown(text: &str) -> Cow<'_, str> {
 pub fn run(registry: &Registry, arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let verb = match Cli::try_parse_from(arguments) {
         Ok(cli) => {
+            cli.instructions.into_iter().for_each(nalm::InstructionSet::prefer);
             cli.memory.into_iter().for_each(|bytes| registry.catalogue.memory.set(bytes));
             cli.verb
         }

@@ -6,7 +6,6 @@
 use nalm::rng::Purpose;
 use nalm::{InstructionSet, Optimiser, Rng, optim::Optimisation};
 use nalm_vision::product::{Config, Run, View};
-use nalm_vision::vector::instructions_name;
 use nalm_vision::{Error, Mnist, Mode, Net, Start, Training, networks};
 use std::sync::Arc;
 use std::time::Instant;
@@ -42,7 +41,7 @@ fn main() -> Result<(), Error> {
 fn show(name: &str, set: InstructionSet, threads: usize, mut times: Vec<f64>) {
     times.sort_by(f64::total_cmp);
     let (median, least) = (times[times.len() / 2], times[0]);
-    println!("{name:24} {:9} {threads} threads  {median:7.2} ms ({least:.2})", instructions_name(set));
+    println!("{name:24} {:9} {threads} threads  {median:7.2} ms ({least:.2})", set.name());
 }
 
 fn step(net: &Net, samples: usize, threads: usize) -> Result<Vec<f64>, Error> {

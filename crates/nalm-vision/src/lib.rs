@@ -2,7 +2,7 @@
 //!
 //! [`net::Net`] is a stack of image layers over one flat parameter vector, with hand-written gradients on kernels of its own
 //! ([`layer`], [`vector`]): direct convolution on images `[row][column][channel]`, gradients only where max-pooling, ReLU and dropout let
-//! any through, dense products by `gemm`. The same bits for any number of threads.
+//! any through, dense products in blocks of registers. The same bits for any number of threads and every instruction set.
 //!
 //! The tasks are [`product`] (two digits side by side, or in two colour channels) and [`sequential`]; both are a [`Training`], which goes
 //! epoch by epoch and can be stopped and taken up between any two.

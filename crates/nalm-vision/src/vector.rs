@@ -1,7 +1,7 @@
-//! Sixteen numbers at a time with fused multiply-add, compiled for every instruction set of the core. The only place with `unsafe` besides the call
-//! of `gemm` in `layer/dense.rs`.
+//! Sixteen numbers at a time with fused multiply-add, compiled for every instruction set of the core. The only place with `unsafe`.
 //!
-//! Results depend on the instruction set (a fused multiply-add rounds once, a product and a sum twice), never on threads.
+//! A fused multiply-add rounds once, so it is the same number on every machine that has one. Where the instructions lack it, it is computed
+//! otherwise, slowly ([`Scalar::fused_slowly`]). With fixed orders of summing, results of `f32` depend neither on the instruction set nor on threads.
 
 use nalm::lane::InstructionKind;
 use nalm::{InstructionSet, Lane, Real};
@@ -11,16 +11,38 @@ pub const LANES: usize = nalm::lane::LANES;
 
 /// A number type with what images need besides arithmetic.
 pub trait Scalar: Real {
-    /// self * b + c, rounded once.
+    /// Whether kernels are compiled for every instruction set, and not for the portable one alone. Numbers that only check gradients can wait.
+    const EVERYWHERE: bool;
+    /// self * b + c, rounded once, where that is one instruction.
     fn fused(self, b: Self, c: Self) -> Self;
+    /// The same without such an instruction. In `f64`, which checks gradients and trains nothing, it is rounded twice.
+    fn fused_slowly(self, b: Self, c: Self) -> Self;
     /// The next whole number below.
     fn floor(self) -> Self;
 }
 
 impl Scalar for f32 {
+    const EVERYWHERE: bool = true;
+
     #[inline(always)]
     fn fused(self, b: f32, c: f32) -> f32 {
         self.mul_add(b, c)
+    }
+
+    /// The product is exact in `f64`. The sum there is not; if it was rounded to an even number, it becomes the odd neighbour on the side of what was
+    /// cut off, which is all that the second rounding needs to know to round as if it were the only one ("round to odd").
+    #[inline(always)]
+    fn fused_slowly(self, b: f32, c: f32) -> f32 {
+        let (product, c) = (f64::from(self) * f64::from(b), f64::from(c));
+        let sum = product + c;
+        let share = sum - product;
+        let lost = (product - (sum - share)) + (c - share);
+        let bits = sum.to_bits();
+        // Away from 0 if what was lost has the sign of the sum. What is not a number stays one: then `lost` is none, either.
+        let step = if (lost > 0.0) == (sum > 0.0) { 1 } else { u64::MAX };
+        let inexact = lost != 0.0 && lost.abs() < f64::INFINITY;
+        let odd = if inexact & (bits & 1 == 0) { bits.wrapping_add(step) } else { bits };
+        f64::from_bits(odd) as f32
     }
     #[inline(always)]
     fn floor(self) -> f32 {
@@ -29,9 +51,15 @@ impl Scalar for f32 {
 }
 
 impl Scalar for f64 {
+    const EVERYWHERE: bool = false;
+
     #[inline(always)]
     fn fused(self, b: f64, c: f64) -> f64 {
         self.mul_add(b, c)
+    }
+    #[inline(always)]
+    fn fused_slowly(self, b: f64, c: f64) -> f64 {
+        self * b + c
     }
     #[inline(always)]
     fn floor(self) -> f64 {
@@ -39,18 +67,10 @@ impl Scalar for f64 {
     }
 }
 
-/// The name of an instruction set in records of runs with images. They name what is used of it: with AVX2, images fuse.
-pub fn instructions_name(set: InstructionSet) -> &'static str {
-    match set.kind() {
-        InstructionKind::Avx2 => "avx2+fma",
-        _ => set.name(),
-    }
-}
-
 /// Lanes of output channels that a register tile holds.
-pub(crate) fn tile_lanes(set: InstructionSet) -> usize {
+pub(crate) fn tile_lanes<R: Scalar>(set: InstructionSet) -> usize {
     match set.kind() {
-        InstructionKind::Avx512 => 2,
+        InstructionKind::Avx512 if R::EVERYWHERE => 2,
         _ => 1,
     }
 }
@@ -61,12 +81,17 @@ pub(crate) fn tile_lanes(set: InstructionSet) -> usize {
 /// registers.
 pub(crate) trait Kernel {
     type Output;
+    /// What it computes with.
+    type Number: Scalar;
     fn run<const FMA: bool, const PIXELS: usize, const VECTORS: usize>(self) -> Self::Output;
 }
 
 /// Executes a kernel with the instructions of a set.
 #[inline(always)]
 pub(crate) fn run<K: Kernel>(set: InstructionSet, kernel: K) -> K::Output {
+    if !K::Number::EVERYWHERE {
+        return portable(kernel);
+    }
     match set.kind() {
         // SAFETY: a set of this kind exists only where the processor has all features that `InstructionKind` lists for it, `fma` among them.
         #[cfg(target_arch = "x86_64")]
@@ -84,7 +109,8 @@ pub(crate) fn run<K: Kernel>(set: InstructionSet, kernel: K) -> K::Output {
 // otherwise compile all of them again.
 #[inline(never)]
 fn portable<K: Kernel>(kernel: K) -> K::Output {
-    kernel.run::<false, 4, 1>()
+    // Every aarch64 processor fuses, and has registers enough for six pixels.
+    if cfg!(target_arch = "aarch64") { kernel.run::<true, 6, 1>() } else { kernel.run::<false, 4, 1>() }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -104,7 +130,7 @@ fn avx512<K: Kernel>(kernel: K) -> K::Output {
 /// a * b + c
 #[inline(always)]
 pub(crate) fn madd<R: Scalar, const FMA: bool>(a: R, b: R, c: R) -> R {
-    if FMA { a.fused(b, c) } else { a * b + c }
+    if FMA { a.fused(b, c) } else { a.fused_slowly(b, c) }
 }
 
 /// to += a * b
@@ -240,6 +266,7 @@ mod tests {
 
     impl<R: Scalar> Kernel for Runs<'_, R> {
         type Output = ();
+        type Number = R;
         #[inline(always)]
         fn run<const FMA: bool, const PIXELS: usize, const VECTORS: usize>(self) {
             let len = self.added.len();
@@ -271,6 +298,33 @@ mod tests {
             run(set, Runs { x: &x, terms: &terms, added: &mut added, spread: &mut spread });
             assert_eq!(added, want_added, "{len} numbers, {}", set.name());
             assert_eq!(spread, want_spread, "{len} numbers, {}", set.name());
+        }
+    }
+
+    /// The fused multiply-add of the processor, or of the C library where it has none, rounds once.
+    #[test]
+    fn the_slow_way_rounds_once() {
+        let mut rng = nalm::Rng::fast("fused", nalm::rng::Purpose::Data);
+        let mut draw = |bits: u32| f32::from_bits(bits ^ (rng.uniform(0.0f64, 4294967296.0) as u32 & 0x807f_ffff));
+        for k in 0..2_000_000u32 {
+            // Exponents near each other, so that every kind of rounding happens; all exponents now and then.
+            let (a, b) = (draw((120 + k % 13) << 23), draw((120 + k / 13 % 13) << 23));
+            let c = draw(if k % 7 == 0 { (k / 7 % 256) << 23 } else { (90 + k / 169 % 60) << 23 });
+            let (got, want) = (a.fused_slowly(b, c), a.mul_add(b, c));
+            assert!(
+                got.to_bits() == want.to_bits() || got.is_nan() && want.is_nan(),
+                "{a:e} {b:e} {c:e}: {got:e}, not {want:e}"
+            );
+        }
+        let odd =
+            [0.0, -0.0, 1.0, f32::MIN_POSITIVE, 1e-45, f32::MAX, f32::MIN, f32::INFINITY, f32::NEG_INFINITY, f32::NAN];
+        for k in 0..odd.len().pow(3) {
+            let [a, b, c] = [1, odd.len(), odd.len().pow(2)].map(|step| odd[k / step % odd.len()]);
+            let (got, want) = (a.fused_slowly(b, c), a.mul_add(b, c));
+            assert!(
+                got.to_bits() == want.to_bits() || got.is_nan() && want.is_nan(),
+                "{a:e} {b:e} {c:e}: {got:e}, not {want:e}"
+            );
         }
     }
 

@@ -180,7 +180,7 @@ fn threads_do_not_change_a_bit() {
     assert!(results.iter().all(|result| *result == results[0]));
 }
 
-/// Every instruction set computes the same up to rounding, and single precision the same as double, for every network.
+/// Every instruction set computes the same to the bit, and single precision the same as double up to rounding, for every network.
 #[test]
 fn instruction_sets_and_precisions_agree() {
     type Make = fn(InstructionSet) -> Result<Net, Error>;
@@ -195,10 +195,12 @@ fn instruction_sets_and_precisions_agree() {
         let (p, x) = setting::<f64>(&net, 5);
         let want = loss(&net, &p, &x, "key").1;
         let size = want.iter().map(|g| g * g).sum::<f64>().sqrt();
+        let narrow = |v: &[f64]| v.iter().map(|&v| v as f32).collect::<Vec<f32>>();
+        let first = loss(&net, &narrow(&p), &narrow(&x), "key");
         for set in InstructionSet::available() {
             let net = make(set).unwrap();
-            let narrow = |v: &[f64]| v.iter().map(|&v| v as f32).collect::<Vec<f32>>();
-            let (_, got) = loss(&net, &narrow(&p), &narrow(&x), "key");
+            let (error, got) = loss(&net, &narrow(&p), &narrow(&x), "key");
+            assert_eq!((error.to_bits(), &got), (first.0.to_bits(), &first.1), "{name}, {}", set.name());
             let difference = got.iter().zip(&want).map(|(g, w)| (f64::from(*g) - w).powi(2)).sum::<f64>().sqrt();
             assert!(difference < 1e-4 * size, "{name}, {}: {:e}", set.name(), difference / size);
         }

@@ -47,7 +47,8 @@ impl FromStr for Layer {
         let module = words.next().filter(|word| !word.contains(['=', '>'])).ok_or_else(syntax)?;
         let mut layer = Self { module: module.into(), ..Self::default() };
         for (k, word) in words.enumerate() {
-            if let (0, Some((inputs, outputs))) = (k, word.split_once("->").or_else(|| word.split_once('→'))) {
+            let shape = word.split_once("->").or_else(|| word.split_once('→')).filter(|_| !word.contains('='));
+            if let (0, Some((inputs, outputs))) = (k, shape) {
                 layer.inputs = Some(inputs.parse().map_err(|_| syntax())?);
                 layer.outputs = Some(outputs.parse().map_err(|_| syntax())?);
                 continue;
@@ -58,6 +59,8 @@ impl FromStr for Layer {
                 ("output", "every") => layer.every_state = true,
                 ("output", "last") => layer.every_state = false,
                 ("output", _) | ("", _) | (_, "") => return Err(syntax()),
+                // A shape in the wrong place is no setting.
+                (name, _) if name.contains(['>', '→']) => return Err(syntax()),
                 (name, _) if layer.options.get(name).is_some() => return Err(syntax()),
                 (name, value) => layer.options.set(name, guess(value)),
             }
@@ -130,6 +133,7 @@ mod tests {
             "snmu 3->1 noise=two-point(1,5)",
             "mlp 2->1 hidden=7",
             "stg-nmu 2->1 lambda=0.5 sigma=0.1",
+            "nmu label=a->b",
             "nmu 2->1 steps=4 state=0.5 output=every",
         ] {
             let layer: Layer = text.parse().unwrap();
@@ -138,6 +142,7 @@ mod tests {
         for text in [
             "",
             "nau 3->",
+            "snmu noise=U[1,2] 2->1start=3",
             "nau x->1",
             "snmu noise",
             "snmu =3",

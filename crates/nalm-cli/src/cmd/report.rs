@@ -29,7 +29,7 @@ pub(crate) fn run(registry: &Registry, arguments: &Report) -> Result<()> {
 
 /// Whether a store has anything to show of an experiment.
 fn has_rows(experiment: &Experiment, index: &Index) -> bool {
-    let ids = experiment.ids();
+    let ids = experiment.ids_of_all_versions();
     ids.is_empty() || ids.iter().any(|id| index.has(id))
 }
 
@@ -43,7 +43,7 @@ pub(crate) fn write(registry: &Registry, experiments: &[Experiment], store: &Pat
     }
     let mut all = Vec::new();
     for experiment in experiments {
-        let contents = index.contents(experiment.ids().iter().map(String::as_str))?;
+        let contents = index.contents(experiment.ids_of_all_versions().iter().map(String::as_str))?;
         let found = registry.report(experiment, &contents, out)?;
         if output.png {
             found.figures.iter().try_for_each(|name| figure::png::write(&*registry.files, out, name))?;

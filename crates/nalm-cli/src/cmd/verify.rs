@@ -9,7 +9,7 @@ use nalm_lab::pool::Order;
 use nalm_lab::run::{Row, Spec};
 use nalm_lab::store::{Contents, Index};
 use nalm_lab::summary::Comparison;
-use nalm_lab::task::{Finished, Measures, Resources, image_instructions};
+use nalm_lab::task::{Finished, Measures, Resources};
 use nalm_lab::{Error, Registry};
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -106,7 +106,7 @@ fn record(registry: &Registry, arguments: &Verify, path: &Path) -> Result<()> {
     let count = rows.len();
     say!("sample {seed}: {count} of {} rows", index.entries().len());
     if candidates.other > 0 {
-        say!("{} rows are of another numerics version or instruction set and are not compared", candidates.other);
+        say!("{} rows are of another numerics version and are not compared", candidates.other);
     }
     let known = index.contents(rows.iter().map(String::as_str))?.rows;
     let runs: Vec<Spec> = known.values().map(|row| row.spec.clone()).collect();
@@ -162,7 +162,7 @@ fn model(spec: &Spec) -> String {
 struct Candidates {
     short: Vec<String>,
     long: Vec<String>,
-    /// Rows of another numerics version or instruction set.
+    /// Rows of another numerics version.
     other: usize,
     has_images: bool,
 }
@@ -173,13 +173,10 @@ fn candidates(registry: &Registry, arguments: &Verify, index: &Index) -> Result<
         let row = index.row(entry)?;
         let task = registry.catalogue.task(row.spec.task()).ok();
         let is_long = task.is_some_and(|task| task.is_long());
-        // Bits of the first image runs depend on the instruction set.
-        let set = row.artefacts.get("instructions");
-        let same_machine = set.is_none_or(|set| image_instructions().is_some_and(|own| set == own));
         let same_numerics = task.is_some_and(|task| task.numerics() == row.spec.numerics());
         let steps = row.spec.whole("steps");
         found.has_images |= is_long;
-        match (same_machine && same_numerics, is_long) {
+        match (same_numerics, is_long) {
             (false, _) => found.other += 1,
             (true, true) => found.long.push(row.id),
             (true, false) if arguments.most_steps.is_none_or(|most| steps.is_none_or(|steps| steps <= most)) => {

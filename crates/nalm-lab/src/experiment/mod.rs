@@ -100,6 +100,11 @@ impl Experiment {
         self.runs.iter().map(Spec::id).collect()
     }
 
+    /// The identities of its runs, and of the same runs with earlier versions of the numerics.
+    pub fn ids_of_all_versions(&self) -> Vec<String> {
+        self.runs.iter().flat_map(|run| std::iter::once(run.id()).chain(run.earlier().map(|run| run.id()))).collect()
+    }
+
     /// Whether the runs of a group are a sample by seed, and not a grid of starting weights.
     pub fn is_sampled(&self, group: &Group) -> bool {
         self.sections[group.section].grid.is_none()

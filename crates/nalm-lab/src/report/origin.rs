@@ -1,5 +1,6 @@
 //! Where the rows of a page come from, as the segments say that held them.
 
+use crate::run::Spec;
 use crate::store::{Session, date};
 use crate::summary::Results;
 use std::collections::BTreeSet;
@@ -11,6 +12,13 @@ pub(super) fn text(results: &Results<'_>) -> String {
         0 => "Computed without training.".to_string(),
         all => format!("{} of {all} runs.", results.found()),
     };
+    if results.earlier() > 0 {
+        let (count, version) =
+            (results.earlier(), results.experiment.runs.iter().map(Spec::numerics).max().unwrap_or(1));
+        text += &format!(
+            " {count} of them are of an earlier version of the numerics (this program computes version {version}); nalm run makes them anew."
+        );
+    }
     let found = results.rows.iter().flatten();
     let sessions: BTreeSet<usize> = found.filter_map(|row| contents.session_of.get(&row.id).copied()).collect();
     if sessions.is_empty() {

@@ -15,7 +15,7 @@ pub use metric::Metric;
 pub use verdict::Comparison;
 
 use crate::experiment::{Experiment, Group, Section};
-use crate::run::{Row, Status};
+use crate::run::{Row, Spec, Status};
 use crate::stats::Estimate;
 use crate::store::Contents;
 use crate::task::{Catalogue, Measures};
@@ -62,14 +62,16 @@ impl Cell {
 }
 
 impl<'a> Results<'a> {
-    /// Looks up the rows of an experiment.
+    /// Looks up the rows of an experiment. Where there is none of a run, one of an earlier version of the numerics will do.
     pub fn new(
         catalogue: &'a Catalogue,
         metrics: &'a [Metric],
         experiment: &'a Experiment,
         contents: &'a Contents,
     ) -> Self {
-        let rows = experiment.runs.iter().map(|run| contents.rows.get(&run.id())).collect();
+        let row = |run: &Spec| contents.rows.get(&run.id());
+        let rows = experiment.runs.iter().map(|run| row(run).or_else(|| run.earlier().find_map(|run| row(&run))));
+        let rows = rows.collect();
         let mut results = Self { catalogue, metrics, experiment, contents, rows, cells: Vec::new() };
         let sampled = experiment.groups.iter().filter(|group| experiment.is_sampled(group));
         results.cells = sampled.filter_map(|group| results.summarise(group)).collect();
@@ -105,6 +107,12 @@ impl<'a> Results<'a> {
     /// The group of a model at a place.
     pub fn group(&self, section: usize, model: usize, place: &str) -> Option<&'a Group> {
         self.experiment.groups.iter().find(|g| g.section == section && g.model == model && g.place == place)
+    }
+
+    /// How many of its rows are of an earlier version of the numerics.
+    pub fn earlier(&self) -> usize {
+        let runs = self.experiment.runs.iter().zip(&self.rows);
+        runs.filter(|(run, row)| row.is_some_and(|row| row.spec.numerics() != run.numerics())).count()
     }
 
     /// How many rows of the experiment there are.

@@ -5,9 +5,8 @@ use super::{Advance, Choices, Finished, Measures, Resources, Run, Task, Watch, c
 use crate::error::{Context, Result, bail, ensure};
 use crate::run::spec::hex;
 use crate::run::{Row, Spec, Status, history};
-use nalm::{InstructionSet, Setting};
+use nalm::Setting;
 use nalm_vision::product::{self, View};
-use nalm_vision::vector::instructions_name;
 use nalm_vision::{Checkpoint, Mnist, Training, sequential};
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -166,11 +165,6 @@ struct ImageRun<'a> {
 }
 
 impl ImageRun<'_> {
-    /// Whose a checkpoint is. Bits depend on the instruction set, so that of another kind of machine does not count.
-    fn checkpoint_name(&self) -> String {
-        format!("{} {}", self.spec.id(), instructions_name(InstructionSet::best()))
-    }
-
     /// The row and the network of a run that has ended.
     fn finished(&mut self) -> Result<Finished> {
         let tensors = self.training.tensors();
@@ -188,7 +182,6 @@ impl ImageRun<'_> {
         let mut row = Row::new(self.spec, status, reason, hex(&hash.finalize()[..16]));
         row.metrics = history::metrics(&measured);
         row.series.insert("history".into(), measured);
-        row.artefacts.insert("instructions".into(), instructions_name(InstructionSet::best()).into());
         if !pictures.is_empty() {
             row.artefacts.insert("pictures".into(), serde_json::to_value(pictures)?);
         }
@@ -216,11 +209,11 @@ impl Run for ImageRun<'_> {
     }
 
     fn save(&self) -> Result<Option<Vec<u8>>> {
-        Ok(self.state.as_ref().map(|state| state.to_bytes(&self.checkpoint_name())).transpose()?)
+        Ok(self.state.as_ref().map(|state| state.to_bytes(&self.spec.id())).transpose()?)
     }
 
     fn restore(&mut self, bytes: &[u8]) -> Result<()> {
-        let restored = Checkpoint::from_bytes(bytes, &self.checkpoint_name())
+        let restored = Checkpoint::from_bytes(bytes, &self.spec.id())
             .and_then(|state| self.training.restore(&state).map(|()| state));
         if restored.is_err() {
             // Whatever it took over until then is of no use.

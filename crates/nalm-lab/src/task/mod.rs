@@ -172,11 +172,3 @@ pub struct Finished {
     /// Parameters that are too many for the row.
     pub tensors: Option<Vec<u8>>,
 }
-
-/// The name of this machine's instruction set as image rows have it; nothing without image tasks.
-pub fn image_instructions() -> Option<&'static str> {
-    #[cfg(feature = "images")]
-    return Some(nalm_vision::vector::instructions_name(nalm::InstructionSet::best()));
-    #[cfg(not(feature = "images"))]
-    None
-}

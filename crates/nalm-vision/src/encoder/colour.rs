@@ -76,7 +76,7 @@ impl<R: Scalar> Colour<R> {
         Ok(Self {
             locating: [locator.workspace(pairs), locator.workspace(pairs)],
             classifying: classifier.workspace(2 * pairs),
-            spline: Spline::new(CANVAS),
+            spline: Spline::new(CANVAS, InstructionSet::best()),
             start,
             locator,
             classifier,

@@ -36,6 +36,7 @@ struct Drop<'a, R> {
 
 impl<R: Scalar> Kernel for Drop<'_, R> {
     type Output = ();
+    type Number = R;
     #[inline(always)]
     fn run<const FMA: bool, const PIXELS: usize, const VECTORS: usize>(self) {
         let Self { drop, words, y, which } = self;

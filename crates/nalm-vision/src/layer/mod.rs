@@ -4,6 +4,7 @@ pub(crate) mod average_pool;
 pub mod conv;
 pub mod dense;
 pub(crate) mod dropout;
+pub(crate) mod matrix;
 pub(crate) mod pool;
 pub(crate) mod soft_argmax;
 pub mod spline;

@@ -28,6 +28,7 @@ struct Pool<'a, R> {
 
 impl<R: Scalar> Kernel for Pool<'_, R> {
     type Output = ();
+    type Number = R;
     #[inline(always)]
     fn run<const FMA: bool, const PIXELS: usize, const VECTORS: usize>(self) {
         let Self { rows, lanes, channels, out, which } = self;

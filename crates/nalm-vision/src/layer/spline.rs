@@ -3,8 +3,9 @@
 //! The spline through the control points is linear in what they are moved to, so all of it is one matrix A per size of the square:
 //! coordinates = A points, and the gradient of the points is A transposed times that of the coordinates.
 
-use super::dense::{Shape, product};
+use super::matrix::{Shape, Strips, product};
 use crate::vector::Scalar;
+use nalm::InstructionSet;
 
 /// Control points.
 pub const POINTS: usize = 16;
@@ -85,13 +86,14 @@ fn matrix(side: usize) -> Vec<f64> {
 pub struct Spline<R> {
     matrix: Vec<R>,
     pixels: usize,
+    set: InstructionSet,
 }
 
 impl<R: Scalar> Spline<R> {
     /// For `side` x `side` pixels, at least 2 x 2.
-    pub fn new(side: usize) -> Self {
+    pub fn new(side: usize, set: InstructionSet) -> Self {
         let side = side.max(2);
-        Self { matrix: matrix(side).into_iter().map(R::of).collect(), pixels: side * side }
+        Self { matrix: matrix(side).into_iter().map(R::of).collect(), pixels: side * side, set }
     }
 
     /// Pixels of the square.
@@ -108,17 +110,20 @@ impl<R: Scalar> Spline<R> {
     /// From points `[sample][point][x, y]` to coordinates `[sample][x, y][pixel]`.
     pub fn forward(&self, points: &[R], coordinates: &mut [R]) {
         let [from, to, matrix] = self.shapes(points.len() / (2 * POINTS));
+        let mut strips = Strips::new();
         for axis in 0..2 {
             let coordinates = &mut coordinates[axis * self.pixels..];
-            product(coordinates, to, &points[axis..], from, &self.matrix, matrix.transposed());
+            product(self.set, &mut strips, coordinates, to, &points[axis..], from, &self.matrix, matrix.transposed());
         }
     }
 
     /// From the gradient of coordinates to that of points.
     pub fn backward(&self, dcoordinates: &[R], dpoints: &mut [R]) {
         let [to, from, matrix] = self.shapes(dpoints.len() / (2 * POINTS));
+        let mut strips = Strips::new();
         for axis in 0..2 {
-            product(&mut dpoints[axis..], to, &dcoordinates[axis * self.pixels..], from, &self.matrix, matrix);
+            let dcoordinates = &dcoordinates[axis * self.pixels..];
+            product(self.set, &mut strips, &mut dpoints[axis..], to, dcoordinates, from, &self.matrix, matrix);
         }
     }
 }
@@ -144,7 +149,7 @@ mod tests {
 
     #[test]
     fn resting_points_leave_the_grid_where_it_is() {
-        let spline = Spline::<f64>::new(42);
+        let spline = Spline::<f64>::new(42, InstructionSet::best());
         let points = resting_points().concat();
         let mut out = vec![0.0; 2 * spline.pixels()];
         spline.forward(&points, &mut out);
@@ -157,7 +162,7 @@ mod tests {
     /// A is linear, so its transpose is right if <A p, c> = <p, A^T c>.
     #[test]
     fn backward_is_the_transpose() {
-        let spline = Spline::<f64>::new(7);
+        let spline = Spline::<f64>::new(7, InstructionSet::best());
         let points: Vec<f64> = (0..3 * 32).map(|k| (k as f64 * 0.7).sin()).collect();
         let gradients: Vec<f64> = (0..3 * 98).map(|k| (k as f64 * 0.3).cos()).collect();
         let (mut coordinates, mut dpoints) = (vec![0.0; 3 * 98], vec![0.0; 3 * 32]);

@@ -59,6 +59,7 @@ struct Forward<'a, R> {
 
 impl<R: Scalar> Kernel for Forward<'_, R> {
     type Output = ();
+    type Number = R;
     #[inline(always)]
     fn run<const FMA: bool, const PIXELS: usize, const VECTORS: usize>(self) {
         sample(self.side, self.x, self.coordinates, self.y);
@@ -74,6 +75,7 @@ struct Backward<'a, R> {
 
 impl<R: Scalar> Kernel for Backward<'_, R> {
     type Output = ();
+    type Number = R;
     #[inline(always)]
     fn run<const FMA: bool, const PIXELS: usize, const VECTORS: usize>(self) {
         gradients(self.side, self.x, self.dy, self.coordinates);

@@ -2,7 +2,7 @@
 
 use super::workspace::{Scratch, Workspace};
 use super::{BLOCK, Layer, Net};
-use crate::layer::dense::{Shape, product};
+use crate::layer::matrix::{Shape, Strips, product};
 use crate::layer::{average_pool, conv, pool, soft_argmax};
 use crate::team;
 use crate::vector::{LANES, Scalar};
@@ -61,7 +61,7 @@ impl Net {
         };
         block.partial.fill(R::ZERO);
         let outputs = self.output_len();
-        let Scratch { gradient, below, dense, patches, live, .. } = &mut *block.scratch;
+        let Scratch { gradient, below, dense, patches, live, strips, .. } = &mut *block.scratch;
         gradient.clear();
         gradient.extend_from_slice(&dy[own(dy, outputs)]);
         let mut end = block.partial.len();
@@ -90,7 +90,8 @@ impl Net {
                     }
                     if wanted(k) {
                         let (from, to) = (Shape::new(count, outputs), Shape::new(count, inputs));
-                        product(below, to, own_gradients, from, &p[..outputs * inputs], Shape::new(outputs, inputs));
+                        let weights = &p[..outputs * inputs];
+                        product(self.set, strips, below, to, own_gradients, from, weights, Shape::new(outputs, inputs));
                     }
                 }
                 Layer::AveragePool { width, channels, .. } => {
@@ -126,7 +127,7 @@ impl Net {
                             }
                             conv::backward_narrow(&g, self.set, x, dense, dp);
                             if let Some(dx) = dx {
-                                conv::backward_input_narrow(&g, p, dense, patches, dx);
+                                conv::backward_input_narrow(&g, self.set, p, dense, patches, strips, dx);
                             }
                             continue;
                         }
@@ -197,7 +198,8 @@ impl Net {
                 let x = if layer == 0 { x } else { &work.kept[layer - 1] };
                 let gradients = Shape { rows: samples, columns: count, row_stride: outputs, column_stride: 1 };
                 let (to_at, x_at) = (Shape::new(count, inputs), Shape::new(samples, inputs));
-                product(to, to_at, &work.gradients[layer][first..], gradients.transposed(), x, x_at);
+                let (set, dy) = (self.set, &work.gradients[layer][first..]);
+                product(set, &mut Strips::new(), to, to_at, dy, gradients.transposed(), x, x_at);
             }
             Piece::Bias { layer, to } => {
                 to.fill(R::ZERO);

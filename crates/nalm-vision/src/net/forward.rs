@@ -3,7 +3,7 @@
 use super::workspace::{Scratch, Workspace};
 use super::{BLOCK, Layer, Mode, Net};
 use crate::layer::conv::{self, Packed};
-use crate::layer::dense::{Shape, product};
+use crate::layer::matrix::{Shape, product};
 use crate::layer::{average_pool, dropout, soft_argmax};
 use crate::team;
 use crate::vector::Scalar;
@@ -50,7 +50,7 @@ impl Net {
                 Mode::Eval => None,
             })
             .collect();
-        let Scratch { rows, words, .. } = &mut *block.scratch;
+        let Scratch { rows, words, strips, .. } = &mut *block.scratch;
         for (k, layer) in self.layers.iter().enumerate() {
             let (before, after) = block.kept.split_at_mut(k);
             let (x, y) = (before.last().map_or(block.x, |kept| &**kept), &mut *after[0]);
@@ -78,7 +78,8 @@ impl Net {
                 Layer::Dense { inputs, outputs, activation, drop } => {
                     let (weights, bias) = p.split_at(outputs * inputs);
                     let shape = Shape::new(outputs, inputs).transposed();
-                    product(y, Shape::new(samples, outputs), x, Shape::new(samples, inputs), weights, shape);
+                    let (y_at, x_at) = (Shape::new(samples, outputs), Shape::new(samples, inputs));
+                    product(self.set, strips, y, y_at, x, x_at, weights, shape);
                     for (y, dice) in y.chunks_exact_mut(outputs).zip(&mut dice) {
                         for (y, &b) in y.iter_mut().zip(bias) {
                             *y = activation.apply(*y + b);

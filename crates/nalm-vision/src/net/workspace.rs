@@ -2,6 +2,7 @@
 
 use super::{BLOCK, Layer, Net};
 use crate::layer::conv::{Live, Packed};
+use crate::layer::matrix::Strips;
 use crate::layer::pool;
 use crate::vector::Scalar;
 use nalm::Lane;
@@ -57,6 +58,7 @@ pub(super) struct Scratch<R> {
     pub(super) dense: Vec<R>,
     pub(super) patches: Vec<R>,
     pub(super) live: Vec<Option<Live<R>>>,
+    pub(super) strips: Strips<R>,
 }
 
 impl<R: Scalar> Scratch<R> {
@@ -74,6 +76,7 @@ impl<R: Scalar> Scratch<R> {
             dense: Vec::new(),
             patches: Vec::new(),
             live,
+            strips: Strips::new(),
         }
     }
 }

@@ -1,5 +1,8 @@
 //! Instruction sets: which there are, and how one and the same source is compiled for each.
 
+use crate::Error;
+use std::sync::atomic::{AtomicU8, Ordering};
+
 /// The instruction set that hot loops run with. Results of this crate do not depend on it.
 ///
 /// A value can only be had from [`InstructionSet::PORTABLE`], [`InstructionSet::available`] or [`InstructionSet::best`], so that none can name
@@ -7,6 +10,12 @@
 /// called wherever such a value is at hand, in other crates, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct InstructionSet(InstructionKind);
+
+/// The set that [`InstructionSet::best`] gives. Only values of [`InstructionSet`] get here, so the processor can execute what it names.
+static PREFERRED: AtomicU8 = AtomicU8::new(0);
+const PORTABLE: u8 = 1;
+const AVX2: u8 = 2;
+const AVX512: u8 = 3;
 
 /// What an [`InstructionSet`] is, to choose code by. Unlike the set itself it proves nothing about the processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -44,9 +53,43 @@ impl InstructionSet {
         sets
     }
 
-    /// The fastest instructions of this machine.
+    /// The fastest instructions of this machine, or those that this process prefers ([`InstructionSet::prefer`]).
     pub fn best() -> InstructionSet {
-        *InstructionSet::available().last().expect("the portable instructions are always there")
+        match PREFERRED.load(Ordering::Relaxed) {
+            PORTABLE => InstructionSet(InstructionKind::Portable),
+            AVX2 => InstructionSet(InstructionKind::Avx2),
+            AVX512 => InstructionSet(InstructionKind::Avx512),
+            _ => {
+                let all = InstructionSet::available();
+                let best = *all.last().expect("the portable instructions are always there");
+                best.prefer();
+                best
+            }
+        }
+    }
+
+    /// From now on, [`InstructionSet::best`] is this one in the whole process. Results do not depend on it, so this is for whoever wants to
+    /// check that, or to measure.
+    pub fn prefer(self) {
+        let number = match self.0 {
+            InstructionKind::Portable => PORTABLE,
+            InstructionKind::Avx2 => AVX2,
+            InstructionKind::Avx512 => AVX512,
+        };
+        PREFERRED.store(number, Ordering::Relaxed);
+    }
+
+    /// The set of this name: `portable`, or what [`InstructionSet::name`] says. One that this machine lacks is refused.
+    pub fn named(name: &str) -> Result<InstructionSet, Error> {
+        let all = InstructionSet::available();
+        let found =
+            all.iter().find(|set| set.name() == name || name == "portable" && **set == InstructionSet::PORTABLE);
+        found.copied().ok_or_else(|| {
+            let mut names: Vec<&str> = all.iter().map(|set| set.name()).collect();
+            names.push("portable");
+            names.dedup();
+            Error::unknown("instruction set of this machine", name, &names)
+        })
     }
 
     /// What to choose code by.
@@ -118,6 +161,16 @@ mod tests {
     fn the_best_set_is_available() {
         assert!(InstructionSet::available().contains(&InstructionSet::best()));
         assert_eq!(InstructionSet::available()[0], InstructionSet::PORTABLE);
+    }
+
+    #[test]
+    fn sets_are_chosen_by_name() {
+        for set in InstructionSet::available() {
+            assert_eq!(InstructionSet::named(set.name()).unwrap(), set);
+        }
+        assert_eq!(InstructionSet::named("portable").unwrap(), InstructionSet::PORTABLE);
+        let error = InstructionSet::named("mmx").unwrap_err().to_string();
+        assert!(error.contains("mmx") && error.contains("portable"), "{error}");
     }
 
     struct Sum<'a>(&'a [f32], &'a mut [f32]);

@@ -1,7 +1,7 @@
 //! The backward pass: over the live positions, or along the output channels where there are few input channels.
 
 use super::{Geometry, Live};
-use crate::layer::dense::{Shape, product};
+use crate::layer::matrix::{Shape, Strips, product};
 use crate::vector::{Kernel, LANES, Scalar, accumulate, add_runs, madd, run, spread_run};
 use nalm::{InstructionSet, Lane};
 
@@ -32,6 +32,7 @@ struct Weights<'a, R> {
 
 impl<R: Scalar> Kernel for Weights<'_, R> {
     type Output = ();
+    type Number = R;
     #[inline(always)]
     fn run<const FMA: bool, const PIXELS: usize, const VECTORS: usize>(self) {
         let Self { g, x, live, dp } = self;
@@ -57,6 +58,7 @@ struct Input<'a, R> {
 
 impl<R: Scalar> Kernel for Input<'_, R> {
     type Output = ();
+    type Number = R;
     #[inline(always)]
     fn run<const FMA: bool, const PIXELS: usize, const VECTORS: usize>(self) {
         let Self { g, p, live, dx } = self;
@@ -96,6 +98,7 @@ struct Short<'a, R, const ROWS: usize> {
 
 impl<R: Scalar, const ROWS: usize> Kernel for Short<'_, R, ROWS> {
     type Output = ();
+    type Number = R;
     #[inline(always)]
     fn run<const FMA: bool, const PIXELS: usize, const VECTORS: usize>(self) {
         let Self { g, x, live, dp } = self;
@@ -140,6 +143,7 @@ struct Narrow<'a, R> {
 
 impl<R: Scalar> Kernel for Narrow<'_, R> {
     type Output = ();
+    type Number = R;
     #[inline(always)]
     fn run<const FMA: bool, const PIXELS: usize, const VECTORS: usize>(self) {
         let Self { g, x, dy, dp } = self;
@@ -191,11 +195,19 @@ impl<R: Scalar> Kernel for Narrow<'_, R> {
 
 /// Overwrites the gradient of one image with few input channels, from the whole output gradient: one matrix product gives what every
 /// position adds to its patch, and adding that up is all that is left.
-pub(crate) fn backward_input_narrow<R: Scalar>(g: &Geometry, p: &[R], dy: &[R], patches: &mut Vec<R>, dx: &mut [R]) {
+pub(crate) fn backward_input_narrow<R: Scalar>(
+    g: &Geometry,
+    set: InstructionSet,
+    p: &[R],
+    dy: &[R],
+    patches: &mut Vec<R>,
+    strips: &mut Strips<R>,
+    dx: &mut [R],
+) {
     let (positions, patch) = (g.rows() * g.columns(), g.patch());
     patches.resize(positions * patch, R::ZERO);
     let (to, from) = (Shape::new(positions, patch), Shape::new(positions, g.outputs));
-    product(patches, to, dy, from, &p[..g.outputs * patch], Shape::new(g.outputs, patch));
+    product(set, strips, patches, to, dy, from, &p[..g.outputs * patch], Shape::new(g.outputs, patch));
     dx.fill(R::ZERO);
     let line = g.kernel * g.inputs;
     for (position, added) in patches.chunks_exact(patch).enumerate() {

@@ -26,7 +26,7 @@ impl<R: Scalar> Packed<R> {
 
     /// Takes parameters `[output][kernel row][kernel column][input]`, then biases.
     pub fn pack(&mut self, g: &Geometry, p: &[R]) {
-        let (patch, most) = (g.patch(), tile_lanes(self.set));
+        let (patch, most) = (g.patch(), tile_lanes::<R>(self.set));
         let (weights, bias) = p.split_at(g.outputs * patch);
         let mut at = 0;
         let mut lane = 0;
@@ -100,6 +100,7 @@ struct Forward<'a, R> {
 
 impl<R: Scalar> Kernel for Forward<'_, R> {
     type Output = ();
+    type Number = R;
     #[inline(always)]
     fn run<const FMA: bool, const PIXELS: usize, const VECTORS: usize>(self) {
         let Self { g, packed, x, first, count, out } = self;

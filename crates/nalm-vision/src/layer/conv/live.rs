@@ -56,6 +56,7 @@ struct Pooled<'a, R> {
 
 impl<R: Scalar> Kernel for Pooled<'_, R> {
     type Output = ();
+    type Number = R;
     #[inline(always)]
     fn run<const FMA: bool, const PIXELS: usize, const VECTORS: usize>(self) {
         let Self { live, g, dy, which, scale } = self;
@@ -81,6 +82,7 @@ struct Relu<'a, R> {
 
 impl<R: Scalar> Kernel for Relu<'_, R> {
     type Output = ();
+    type Number = R;
     #[inline(always)]
     fn run<const FMA: bool, const PIXELS: usize, const VECTORS: usize>(self) {
         let Self { live, g, dy, y } = self;
