@@ -11,8 +11,6 @@ pub const LANES: usize = nalm::lane::LANES;
 
 /// A number type with what images need besides arithmetic.
 pub trait Scalar: Real {
-    /// Whether kernels are compiled for every instruction set, and not for the portable one alone. Numbers that only check gradients can wait.
-    const EVERYWHERE: bool;
     /// self * b + c, rounded once, where that is one instruction.
     fn fused(self, b: Self, c: Self) -> Self;
     /// The same without such an instruction. In `f64`, which checks gradients and trains nothing, it is rounded twice.
@@ -22,8 +20,6 @@ pub trait Scalar: Real {
 }
 
 impl Scalar for f32 {
-    const EVERYWHERE: bool = true;
-
     #[inline(always)]
     fn fused(self, b: f32, c: f32) -> f32 {
         self.mul_add(b, c)
@@ -51,8 +47,6 @@ impl Scalar for f32 {
 }
 
 impl Scalar for f64 {
-    const EVERYWHERE: bool = false;
-
     #[inline(always)]
     fn fused(self, b: f64, c: f64) -> f64 {
         self.mul_add(b, c)

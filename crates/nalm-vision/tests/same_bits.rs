@@ -34,7 +34,8 @@ fn one_step_of_every_task() {
         sequential::Run::new(config, Arc::clone(&mnist)).unwrap().trace(SAMPLES).unwrap()
     };
     let halved = View::Isolated { halved: true };
-    let tasks: [(&str, u64, &dyn Fn() -> Vec<Tensor>); 4] = [
+    type Trace<'a> = &'a dyn Fn() -> Vec<Tensor>;
+    let tasks: [(&str, u64, Trace<'_>); 4] = [
         ("isolated", 0x2ec5_362f_3f54_3623, &|| product(View::Isolated { halved: false })),
         ("halved", 0xbdd9_204b_da22_6b49, &|| product(halved)),
         ("colour", 0xeb80_3594_e379_0ac3, &|| product(View::Colour { start: Start::Reset })),

@@ -107,6 +107,7 @@ struct Mse<'a, R> {
 
 impl<R: Real> Kernel for Mse<'_, R> {
     type Output = R;
+    const EVERYWHERE: bool = R::EVERYWHERE;
     #[inline(always)]
     fn run(self) -> R {
         let Self { y, t, dy, at } = self;
@@ -137,6 +138,7 @@ struct Pearson<'a, R> {
 
 impl<R: Real> Kernel for Pearson<'_, R> {
     type Output = R;
+    const EVERYWHERE: bool = R::EVERYWHERE;
     #[inline(always)]
     fn run(self) -> R {
         let Self { y, t, dy, at } = self;
@@ -174,6 +176,7 @@ struct Mape<'a, R> {
 
 impl<R: Real> Kernel for Mape<'_, R> {
     type Output = R;
+    const EVERYWHERE: bool = R::EVERYWHERE;
     #[inline(always)]
     fn run(self) -> R {
         let Self { y, t, dy, at } = self;

@@ -204,7 +204,7 @@ impl Noise {
             }
             Noise::LogUniform { low, high } => {
                 rng.fill_uniform(R::of(libm::log(low)), R::of(libm::log(high)), n, at);
-                each::update(n, R::exp);
+                each::exp(n);
             }
             Noise::ShiftedGamma { shape, scale } => {
                 n.fill(Lane::splat(R::ONE));

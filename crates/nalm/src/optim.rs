@@ -166,6 +166,7 @@ struct Adam<'a, R> {
 
 impl<R: Real> Kernel for Adam<'_, R> {
     type Output = ();
+    const EVERYWHERE: bool = R::EVERYWHERE;
     #[inline(always)]
     fn run(self) {
         let n = self.p.len();

@@ -66,6 +66,9 @@ pub trait Real:
     fn bits(self) -> u64;
     /// A whole number below 2^24 (`f32`, from one random word) or 2^53 (`f64`, from two).
     fn count(first: u32, second: u32) -> Self;
+    /// Whether hot loops are compiled for every instruction set: `f32`, which trains. `f64`, which checks gradients and measures, is compiled for the portable one alone.
+    #[doc(hidden)]
+    const EVERYWHERE: bool;
     /// How many random words [`Real::count`] uses.
     const WORDS: usize;
     /// The step between two neighbours of [`Real::unit`]: one over the number of values of [`Real::count`].
@@ -136,6 +139,7 @@ pub trait Real:
 }
 
 impl Real for f32 {
+    const EVERYWHERE: bool = true;
     const ZERO: Self = 0.0;
     const ONE: Self = 1.0;
     const NAME: &'static str = "f32";
@@ -214,6 +218,7 @@ impl Real for f32 {
 }
 
 impl Real for f64 {
+    const EVERYWHERE: bool = false;
     const ZERO: Self = 0.0;
     const ONE: Self = 1.0;
     const NAME: &'static str = "f64";

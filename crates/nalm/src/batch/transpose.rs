@@ -33,6 +33,7 @@ struct IntoLanes<'a, R> {
 
 impl<R: Real> Kernel for IntoLanes<'_, R> {
     type Output = ();
+    const EVERYWHERE: bool = R::EVERYWHERE;
 
     #[inline(always)]
     fn run(self) {
@@ -105,6 +106,7 @@ struct FromLanes<'a, R> {
 
 impl<R: Real> Kernel for FromLanes<'_, R> {
     type Output = ();
+    const EVERYWHERE: bool = R::EVERYWHERE;
 
     #[inline(always)]
     fn run(self) {

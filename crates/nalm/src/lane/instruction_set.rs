@@ -113,12 +113,17 @@ impl InstructionSet {
 /// Work that is worth compiling for every [`InstructionSet`]. `run` must be `#[inline(always)]`, or it keeps the portable code.
 pub(crate) trait Kernel {
     type Output;
+    /// Whether it is compiled for every set, and not for the portable one alone ([`crate::Real::EVERYWHERE`]).
+    const EVERYWHERE: bool = true;
     fn run(self) -> Self::Output;
 }
 
 /// Executes a kernel with these instructions.
 #[inline(always)]
 pub(crate) fn run<K: Kernel>(instructions: InstructionSet, kernel: K) -> K::Output {
+    if !K::EVERYWHERE {
+        return portable(kernel);
+    }
     match instructions.0 {
         // SAFETY: only `InstructionSet::available` makes these values, after asking the processor for these features.
         #[cfg(target_arch = "x86_64")]

@@ -43,6 +43,7 @@ struct Forward<'a, 'b, M: ?Sized, R>(
 
 impl<R: Real, M: Module<R>> Kernel for Forward<'_, '_, M, R> {
     type Output = ();
+    const EVERYWHERE: bool = R::EVERYWHERE;
     #[inline(always)]
     fn run(self) {
         let Self(module, p, x, y, tape, at, pass) = self;
@@ -63,6 +64,7 @@ struct Backward<'a, M: ?Sized, R>(
 
 impl<R: Real, M: Module<R>> Kernel for Backward<'_, M, R> {
     type Output = ();
+    const EVERYWHERE: bool = R::EVERYWHERE;
     #[inline(always)]
     fn run(self) {
         let Self(module, p, x, dy, dx, dp, tape, at) = self;

@@ -142,7 +142,7 @@ impl<R: Real, M: Module<R>> Module<R> for Gated<M> {
         self.add.forward(&p[..mul], x, sum, &mut [], at, Pass::Eval);
         self.mul.forward(&p[mul..gate], x, product, inner, at, pass);
         linear::forward(&p[gate..], x, gates, at.lanes());
-        each::update(gates, R::sigmoid);
+        each::sigmoid(gates);
         each::map3(y, gates, sum, product, |g, a, m| g * a + (R::ONE - g) * m);
     }
 

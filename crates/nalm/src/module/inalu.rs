@@ -138,10 +138,12 @@ impl<R: Real> Module<R> for Inalu {
         let mut tape = self.tape(tape, at);
         tape.add.compute(&p[..2 * n], R::ONE);
         tape.mul.compute(&p[2 * n..4 * n], R::ONE);
-        each::map1(tape.logs, x, |x| x.abs().at_least(R::of(EPSILON)).ln());
+        each::map1(tape.logs, x, |x| x.abs().at_least(R::of(EPSILON)));
+        each::ln(tape.logs);
         linear::forward(tape.add.w, x, tape.sum, lanes);
         linear::forward(tape.mul.w, tape.logs, tape.exponent, lanes);
-        each::map1(tape.product, tape.exponent, |s| s.at_most(R::of(OMEGA)).exp());
+        each::map1(tape.product, tape.exponent, |s| s.at_most(R::of(OMEGA)));
+        each::exp(tape.product);
         for o in 0..self.shape.outputs {
             let g = p[4 * n + o].sigmoid();
             let w = &tape.mul.w[o * inputs..][..inputs];

@@ -95,9 +95,10 @@ impl<R: Real> Module<R> for NacMul {
     fn forward(&self, p: &[R], x: &[Lane<R>], y: &mut [Lane<R>], tape: &mut [Lane<R>], at: BatchLayout, _: Pass<'_>) {
         let mut tape = self.tape(tape, at);
         tape.weights.compute(p, R::ONE);
-        each::map1(tape.logs, x, |x| (x.abs() + R::of(EPSILON)).ln());
+        each::map1(tape.logs, x, |x| x.abs() + R::of(EPSILON));
+        each::ln(tape.logs);
         linear::forward(tape.weights.w, tape.logs, y, at.lanes());
-        each::update(y, R::exp);
+        each::exp(y);
         tape.outputs.copy_from_slice(y);
     }
 

@@ -147,12 +147,14 @@ impl<R: Real> Module<R> for Nalu {
         let (hidden, gate) = p.split_at(2 * self.shape.weights());
         let mut tape = self.tape(tape, at);
         tape.weights.compute(hidden, scale);
-        each::map1(tape.logs, x, |x| (x.abs() + R::of(EPSILON)).ln());
+        each::map1(tape.logs, x, |x| x.abs() + R::of(EPSILON));
+        each::ln(tape.logs);
         linear::forward(tape.weights.w, x, tape.sum, at.lanes());
         linear::forward(tape.weights.w, tape.logs, tape.product, at.lanes());
         linear::forward(gate, x, tape.gate, at.lanes());
-        each::update(tape.product, R::exp);
-        each::update(tape.gate, |z| (scale * z).sigmoid());
+        each::exp(tape.product);
+        each::update(tape.gate, |z| scale * z);
+        each::sigmoid(tape.gate);
         each::map3(y, tape.gate, tape.sum, tape.product, |g, a, m| g * a + (R::ONE - g) * m);
     }
 

@@ -129,7 +129,8 @@ impl<R: Real> Module<R> for Npu {
             let own = i * lanes..(i + 1) * lanes;
             let radius = &mut tape.radius[own.clone()];
             each::map1(radius, &x[own.clone()], |x| g * (x.abs() + R::of(EPSILON)) + (R::ONE - g));
-            each::map1(&mut tape.log[own.clone()], radius, R::ln);
+            tape.log[own.clone()].copy_from_slice(radius);
+            each::ln(&mut tape.log[own.clone()]);
             each::map1(&mut tape.angle[own.clone()], &x[own], |x| if x < R::ZERO { g * pi } else { R::ZERO });
         }
         linear::forward(&p[..n], tape.log, tape.real, lanes);

@@ -211,6 +211,7 @@ struct Normals<'a, R> {
 
 impl<R: Real> Kernel for Normals<'_, R> {
     type Output = ();
+    const EVERYWHERE: bool = R::EVERYWHERE;
 
     /// Box and Muller, thirty-two at a time.
     #[inline(always)]

@@ -172,6 +172,7 @@ struct Draw<'a, R> {
 
 impl<R: Real> Kernel for Draw<'_, R> {
     type Output = ();
+    const EVERYWHERE: bool = R::EVERYWHERE;
     #[inline(always)]
     fn run(self) {
         let Batch { x, t, at } = self.batch;
@@ -236,6 +237,7 @@ struct Transpose<'a, R> {
 
 impl<R: Real> Kernel for Transpose<'_, R> {
     type Output = ();
+    const EVERYWHERE: bool = R::EVERYWHERE;
     #[inline(always)]
     fn run(self) {
         let Batch { x, t, at } = self.batch;
