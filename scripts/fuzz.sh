@@ -11,7 +11,7 @@ percent=${1:-100}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 # Copies, so that the sources may change meanwhile.
-cargo test --workspace --test fuzz --no-run 2>&1 | sed -n 's/.*Executable.*(\(.*\))$/\1/p' | while read -r program; do cp "$program" "$work"; done
+cargo test --workspace --test fuzz --no-run 2>&1 | tee /dev/stderr | sed -n 's/.*Executable.*(\(.*\))$/\1/p' | while read -r program; do cp "$program" "$work"; done
 
 echo "| package | target | executions | taken |"
 echo "|---|---|---|---|"
@@ -23,6 +23,7 @@ target() {
       exit 1
     fi
   done
+  grep -q "executions, of which" "$work/out"
   sed -n "s/^\(.*\): \([0-9]*\) executions, of which \([0-9]*\) inputs were taken/| $package | \1 | \2 | \3 |/p" "$work/out"
   rm "$work/out"
 }

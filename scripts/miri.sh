@@ -26,7 +26,7 @@ all() {
   row "$1" nalm --test forward_values
   # Runs of numbers by vectors, and products of matrices, through the same.
   row "$1" nalm-vision --lib vector::
-  row "$1" nalm-vision --lib layer::matrix::products
+  row "$1" nalm-vision --lib layer::matrix::tests::products
 }
 unset RUSTFLAGS
 all SSE2

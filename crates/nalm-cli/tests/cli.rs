@@ -223,6 +223,16 @@ fn benchmarks_name_every_step_and_its_instructions() {
 }
 
 #[test]
+fn instructions_are_chosen_by_name() {
+    let rows = json(&["bench", "--json", "--instructions", "portable"]);
+    let portable = nalm::InstructionSet::PORTABLE.name();
+    assert!(rows.as_array().unwrap().iter().all(|row| row["path"] == portable), "{rows}");
+    let foreign = if cfg!(target_arch = "aarch64") { "avx2" } else { "neon" };
+    fails_with(&["bench", "--instructions", foreign], 2, "instruction set of this machine");
+    fails_with(&["demo", "--instructions", "avx3"], 2, "portable");
+}
+
+#[test]
 fn completions_and_manual_are_made_from_the_definition() {
     assert!(stdout(&nalm(&["completions", "bash"])).contains("reproduce"));
     assert!(stdout(&nalm(&["man"])).contains(".TH"));

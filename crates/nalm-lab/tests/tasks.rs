@@ -122,7 +122,9 @@ fn recorded_identities_survive() {
             };
             let made =
                 task.specify(&registry.catalogue, &choices).unwrap_or_else(|error| panic!("{}: {error}", row.id));
-            assert_eq!(made, row.spec);
+            // As of today, or of a version of the numerics whose rows will do.
+            let earlier = registry.catalogue.with_earlier_numerics(&made);
+            assert!(made == row.spec || earlier.contains(&row.spec), "{made:?} is not {:?}", row.spec);
         }
     }
 }

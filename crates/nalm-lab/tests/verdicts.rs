@@ -238,3 +238,28 @@ fn a_metric_that_was_added_is_in_the_table_and_in_the_csv() {
         "{csv}"
     );
 }
+
+/// Recorded rows stay on pages when the numerics of a task change, until its runs are made anew; and the page says so.
+#[cfg(feature = "images")]
+#[test]
+fn rows_of_earlier_numerics_stand_in_for_those_that_are_missing() {
+    let registry = Registry::default();
+    let experiment = registry.load("mnist-isolated", &Overrides::preset("smoke")).unwrap();
+    let mut contents = Contents::default();
+    // Both versions of the first run, the earlier one of the second, nothing of the others.
+    let earlier = |k: usize| experiment.runs[k].with("numerics", 1);
+    for spec in [experiment.runs[0].clone(), earlier(0), earlier(1)] {
+        contents.rows.insert(spec.id(), row(&spec, json!({})));
+    }
+    let results = registry.results(&experiment, &contents);
+    let versions: Vec<Option<u64>> = results.rows.iter().map(|row| row.map(|row| row.spec.numerics())).collect();
+    assert_eq!(versions[..3], [Some(2), Some(1), None]);
+    assert_eq!((results.found(), results.rows_of_earlier_numerics()), (2, 1));
+    let out = tempfile::tempdir().unwrap();
+    registry.report(&experiment, &contents, out.path()).unwrap();
+    let page = std::fs::read_to_string(out.path().join("mnist-isolated.md")).unwrap();
+    assert!(page.contains("Of an earlier version of the numerics: 1 (this program computes version 2)"), "{page}");
+    // A numerical task has none that would do.
+    let numbers = registry.load("single-module", &Overrides::preset("smoke")).unwrap();
+    assert_eq!(numbers.ids_of_all_versions(&registry.catalogue), numbers.ids());
+}

@@ -15,7 +15,7 @@ fi
 cargo bench --quiet -p nalm-vision --bench step --no-run
 for ((round = 1; round <= ${1:-3}; round++)); do
   for name in isolated sequential colour; do
-    cargo bench --quiet -p nalm-vision --bench step -- "$name" | grep -v "sse2\|avx2"
+    cargo bench --quiet -p nalm-vision --bench step -- --best "$name"
     for threads in 1 "$(nproc)"; do "$PYTHON" crates/nalm-vision/benches/pytorch.py "$threads" "$name"; done
   done
 done | sort

@@ -1,7 +1,7 @@
 //! Milliseconds per training step of the networks: forward, backward and Adam, dropout included. Data are excluded but for the colour
 //! task, whose pictures are drawn anew in every step.
 //!
-//!   cargo bench -p nalm-vision --bench step [-- [--alone] [NAME]]
+//!   cargo bench -p nalm-vision --bench step [-- [--best | --alone] [NAME]]
 
 use nalm::rng::Purpose;
 use nalm::{InstructionSet, Optimiser, Rng, optim::Optimisation};
@@ -15,12 +15,14 @@ const STEPS: usize = 12;
 
 fn main() -> Result<(), Error> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    // One instruction set and one thread for a profiler, everything otherwise.
-    let alone = std::env::args().any(|argument| argument == "--alone");
+    // The best instruction set alone for comparisons, one thread besides for a profiler; everything otherwise.
+    let given = |flag: &str| std::env::args().any(|argument| argument == flag);
+    let alone = given("--alone");
     let only = std::env::args().skip(1).find(|argument| !argument.starts_with("--"));
     let wanted = |name: &str| only.as_ref().is_none_or(|only| name.starts_with(only.as_str()));
     let (sets, threads) =
         if alone { (vec![InstructionSet::best()], vec![1]) } else { (InstructionSet::available(), vec![1, cores]) };
+    let sets = if given("--best") { vec![InstructionSet::best()] } else { sets };
     for set in sets {
         for (name, net, samples) in [
             ("isolated, 256 images", networks::digit_classifier(28, 1, set)?, 256),

@@ -94,7 +94,7 @@ fn membership(registry: &Registry) -> Result<BTreeMap<String, Vec<&'static str>>
     let mut experiments: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for name in built_in::names(&registry.catalogue) {
         for preset in built_in::presets(name) {
-            for id in registry.load(name, &Overrides::preset(&preset))?.ids_of_all_versions() {
+            for id in registry.load(name, &Overrides::preset(&preset))?.ids_of_all_versions(&registry.catalogue) {
                 let names = experiments.entry(id).or_default();
                 if !names.contains(&name) {
                     names.push(name);

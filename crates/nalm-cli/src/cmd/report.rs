@@ -17,7 +17,7 @@ pub(crate) fn run(registry: &Registry, arguments: &Report) -> Result<()> {
     if arguments.choice.experiments == ["all"] {
         // A store rarely holds all of them, and pages without a row say nothing.
         let index = registry.store(&arguments.store).existing()?;
-        let (kept, empty): (Vec<_>, Vec<_>) = experiments.into_iter().partition(|e| has_rows(e, &index));
+        let (kept, empty): (Vec<_>, Vec<_>) = experiments.into_iter().partition(|e| has_rows(registry, e, &index));
         if !empty.is_empty() {
             let names: Vec<&str> = empty.iter().map(|experiment| experiment.name.as_str()).collect();
             say!("left out, because the store has no row of them: {}", names.join(", "));
@@ -28,8 +28,8 @@ pub(crate) fn run(registry: &Registry, arguments: &Report) -> Result<()> {
 }
 
 /// Whether a store has anything to show of an experiment.
-fn has_rows(experiment: &Experiment, index: &Index) -> bool {
-    let ids = experiment.ids_of_all_versions();
+fn has_rows(registry: &Registry, experiment: &Experiment, index: &Index) -> bool {
+    let ids = experiment.ids_of_all_versions(&registry.catalogue);
     ids.is_empty() || ids.iter().any(|id| index.has(id))
 }
 
@@ -39,11 +39,12 @@ pub(crate) fn write(registry: &Registry, experiments: &[Experiment], store: &Pat
     for experiment in experiments {
         let (Experiment { name, preset, .. }, place) = (experiment, store.display());
         let none = || format!("{place} has no row of {name} at preset {preset}; nalm run makes them");
-        ensure!(has_rows(experiment, &index), Error::Request(none()));
+        ensure!(has_rows(registry, experiment, &index), Error::Request(none()));
     }
     let mut all = Vec::new();
     for experiment in experiments {
-        let contents = index.contents(experiment.ids_of_all_versions().iter().map(String::as_str))?;
+        let contents =
+            index.contents(experiment.ids_of_all_versions(&registry.catalogue).iter().map(String::as_str))?;
         let found = registry.report(experiment, &contents, out)?;
         if output.png {
             found.figures.iter().try_for_each(|name| figure::png::write(&*registry.files, out, name))?;

@@ -6,7 +6,7 @@ use crate::exit::Incomplete;
 use anyhow::{Result, ensure};
 use nalm_lab::Registry;
 use nalm_lab::experiment::{Experiment, Overrides, built_in};
-use nalm_lab::run::Row;
+use nalm_lab::run::{Row, Spec};
 use nalm_lab::store::Index;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -19,6 +19,8 @@ struct Standing<'a> {
     preset: &'a str,
     done: usize,
     runs: usize,
+    /// Runs that are missing, and of which there is a row of an earlier version of the numerics.
+    earlier: usize,
     failed: Vec<Value>,
 }
 
@@ -43,7 +45,11 @@ pub(crate) fn run(registry: &Registry, arguments: &Status) -> Result<()> {
         let failed = failed.iter().filter(|row| ids.contains(&row.id));
         let failed = failed.map(|row| json!({"id": row.id, "reason": reason(row)})).collect();
         let done = ids.iter().filter(|id| index.has(id)).count();
-        Standing { experiment: name, preset, done, runs: ids.len(), failed }
+        let missing = experiment.runs.iter().filter(|run| !index.has(&run.id()));
+        let is_there =
+            |run: &Spec| registry.catalogue.with_earlier_numerics(run).iter().any(|run| index.has(&run.id()));
+        let earlier = missing.filter(|run| is_there(run)).count();
+        Standing { experiment: name, preset, done, runs: ids.len(), earlier, failed }
     });
     let all: Vec<Standing<'_>> = standing.collect();
     let (rows, segments, failures) = (index.entries().len(), index.segments(), failed.len());
@@ -61,8 +67,10 @@ pub(crate) fn run(registry: &Registry, arguments: &Status) -> Result<()> {
         writeln!(out, "{duplicates} duplicates, {} problems", problems.len())?;
         let width = all.iter().map(|s| s.experiment.len()).max().unwrap_or(0).min(60);
         for s in all.iter().filter(|s| s.runs > 0) {
-            let Standing { experiment, preset, done, runs, .. } = s;
-            writeln!(out, "{experiment:width$} {preset:6} {done:>6} of {runs:>6} done")?;
+            let Standing { experiment, preset, done, runs, earlier, .. } = s;
+            let more =
+                if *earlier > 0 { format!(", {earlier} of an earlier version of the numerics") } else { String::new() };
+            writeln!(out, "{experiment:width$} {preset:6} {done:>6} of {runs:>6} done{more}")?;
         }
         let failure = |row: &Row| format!("failed: run {}: {}", row.id, crate::shown(&reason(row)));
         failed.iter().try_for_each(|row| writeln!(out, "{}", failure(row)))?;

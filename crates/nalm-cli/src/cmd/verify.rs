@@ -99,9 +99,9 @@ fn record(registry: &Registry, arguments: &Verify, path: &Path) -> Result<()> {
         let asked = format!("--sample {} and --images {}", arguments.sample, arguments.images);
         let steps = arguments.most_steps.map_or(String::new(), |most| format!(" and --most-steps {most}"));
         let hint = if candidates.has_images { "; --images N runs N of its rows with images again" } else { "" };
-        let versions = format!("numerics version {}", nalm::NUMERICS);
-        let path = path.display();
-        bail!(Error::Request(format!("{path} holds no row to run again with {asked}{steps} ({versions}){hint}")));
+        let (path, other) = (path.display(), candidates.other);
+        let left = if other > 0 { format!(" ({other} are of another numerics version)") } else { String::new() };
+        bail!(Error::Request(format!("{path} holds no row to run again with {asked}{steps}{left}{hint}")));
     }
     let count = rows.len();
     say!("sample {seed}: {count} of {} rows", index.entries().len());
@@ -175,7 +175,7 @@ fn candidates(registry: &Registry, arguments: &Verify, index: &Index) -> Result<
         let is_long = task.is_some_and(|task| task.is_long());
         let same_numerics = task.is_some_and(|task| task.numerics() == row.spec.numerics());
         let steps = row.spec.whole("steps");
-        found.has_images |= is_long;
+        found.has_images |= is_long && same_numerics;
         match (same_numerics, is_long) {
             (false, _) => found.other += 1,
             (true, true) => found.long.push(row.id),

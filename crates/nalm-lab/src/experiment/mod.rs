@@ -15,7 +15,7 @@ pub use expectation::{Expectation, Relation};
 pub use overrides::Overrides;
 
 use crate::run::Spec;
-use crate::task::Measures;
+use crate::task::{Catalogue, Measures};
 use std::ops::Range;
 
 /// The names that experiments may use besides those of modules and tasks.
@@ -100,9 +100,10 @@ impl Experiment {
         self.runs.iter().map(Spec::id).collect()
     }
 
-    /// The identities of its runs, and of the same runs with earlier versions of the numerics.
-    pub fn ids_of_all_versions(&self) -> Vec<String> {
-        self.runs.iter().flat_map(|run| std::iter::once(run.id()).chain(run.earlier().map(|run| run.id()))).collect()
+    /// The identities of its runs, and of the same runs with earlier versions of the numerics whose rows will do.
+    pub fn ids_of_all_versions(&self, catalogue: &Catalogue) -> Vec<String> {
+        let earlier = |run: &Spec| catalogue.with_earlier_numerics(run).iter().map(Spec::id).collect::<Vec<_>>();
+        self.runs.iter().flat_map(|run| std::iter::once(run.id()).chain(earlier(run))).collect()
     }
 
     /// Whether the runs of a group are a sample by seed, and not a grid of starting weights.

@@ -1,6 +1,5 @@
 //! Where the rows of a page come from, as the segments say that held them.
 
-use crate::run::Spec;
 use crate::store::{Session, date};
 use crate::summary::Results;
 use std::collections::BTreeSet;
@@ -12,11 +11,10 @@ pub(super) fn text(results: &Results<'_>) -> String {
         0 => "Computed without training.".to_string(),
         all => format!("{} of {all} runs.", results.found()),
     };
-    if results.earlier() > 0 {
-        let (count, version) =
-            (results.earlier(), results.experiment.runs.iter().map(Spec::numerics).max().unwrap_or(1));
+    if results.rows_of_earlier_numerics() > 0 {
+        let (count, now) = (results.rows_of_earlier_numerics(), results.experiment.runs[0].numerics());
         text += &format!(
-            " {count} of them are of an earlier version of the numerics (this program computes version {version}); nalm run makes them anew."
+            " Of an earlier version of the numerics: {count} (this program computes version {now}); nalm run makes them anew."
         );
     }
     let found = results.rows.iter().flatten();
@@ -28,10 +26,18 @@ pub(super) fn text(results: &Results<'_>) -> String {
         let found: BTreeSet<String> = sessions.iter().map(|&k| of(&contents.sessions[k])).collect();
         Vec::from_iter(found).join("; ")
     };
+    // A process may carry out tasks whose numerics have different versions.
+    let program = |k: &usize| {
+        let own = results.rows.iter().flatten().filter(|row| contents.session_of.get(&row.id) == Some(k));
+        let numerics: BTreeSet<u64> = own.map(|row| row.spec.numerics()).collect();
+        let numerics = numerics.iter().map(u64::to_string).collect::<Vec<_>>().join(" and ");
+        let Session { version, revision, .. } = &contents.sessions[*k];
+        format!("nalm {version} (revision {}, numerics {numerics})", known(revision))
+    };
     text += &format!(
         " Made {} by {} on {}.",
         list(|s| date::day(s.started)),
-        list(|s| format!("nalm {} (revision {}, numerics {})", s.version, known(&s.revision), s.numerics)),
+        Vec::from_iter(sessions.iter().map(program).collect::<BTreeSet<String>>()).join("; "),
         list(|s| known(&s.machine).into())
     );
     let total =

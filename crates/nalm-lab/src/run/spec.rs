@@ -45,11 +45,6 @@ impl Spec {
         self.whole("seed").unwrap_or_default()
     }
 
-    /// The same run with earlier versions of the numerics, the latest first.
-    pub fn earlier(&self) -> impl Iterator<Item = Self> {
-        (1..self.numerics()).rev().map(|version| self.with("numerics", version))
-    }
-
     /// The version of the numerics.
     pub fn numerics(&self) -> u64 {
         self.whole("numerics").unwrap_or_default()

@@ -70,8 +70,8 @@ impl<'a> Results<'a> {
         contents: &'a Contents,
     ) -> Self {
         let row = |run: &Spec| contents.rows.get(&run.id());
-        let rows = experiment.runs.iter().map(|run| row(run).or_else(|| run.earlier().find_map(|run| row(&run))));
-        let rows = rows.collect();
+        let earlier = |run: &Spec| catalogue.with_earlier_numerics(run).iter().find_map(row);
+        let rows = experiment.runs.iter().map(|run| row(run).or_else(|| earlier(run))).collect();
         let mut results = Self { catalogue, metrics, experiment, contents, rows, cells: Vec::new() };
         let sampled = experiment.groups.iter().filter(|group| experiment.is_sampled(group));
         results.cells = sampled.filter_map(|group| results.summarise(group)).collect();
@@ -110,7 +110,7 @@ impl<'a> Results<'a> {
     }
 
     /// How many of its rows are of an earlier version of the numerics.
-    pub fn earlier(&self) -> usize {
+    pub fn rows_of_earlier_numerics(&self) -> usize {
         let runs = self.experiment.runs.iter().zip(&self.rows);
         runs.filter(|(run, row)| row.is_some_and(|row| row.spec.numerics() != run.numerics())).count()
     }

@@ -2,6 +2,7 @@
 
 use super::{Numbers, Ranges, TableProblem, Task};
 use crate::memory::Budget;
+use crate::run;
 use nalm::Error;
 use nalm::module::{self, Spec};
 use nalm::task::TaskSpec;
@@ -98,6 +99,12 @@ impl Catalogue {
     /// All tasks.
     pub fn tasks(&self) -> &[Arc<dyn Task>] {
         &self.tasks
+    }
+
+    /// The same run with earlier versions of the numerics whose rows will do.
+    pub fn with_earlier_numerics(&self, run: &run::Spec) -> Vec<run::Spec> {
+        let versions = self.task(run.task()).map_or(&[][..], |task| task.earlier_numerics());
+        versions.iter().map(|version| run.with("numerics", *version)).collect()
     }
 
     /// The task with this name.

@@ -97,6 +97,11 @@ impl Task for Images {
         nalm_vision::NUMERICS.into()
     }
 
+    /// In version 1, bits depended on the instruction set; what was measured is as true.
+    fn earlier_numerics(&self) -> &[u64] {
+        &[1]
+    }
+
     fn specify(&self, catalogue: &Catalogue, choices: &Choices) -> Result<Spec> {
         let heads = if self.view.is_some() { &product::HEADS[..] } else { &sequential::CELLS };
         let (Some(head), None) = (&choices.module, &choices.layers) else {

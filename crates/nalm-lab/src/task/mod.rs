@@ -84,6 +84,11 @@ pub trait Task: Send + Sync {
     /// The version of the numerics that it runs with.
     fn numerics(&self) -> u64;
 
+    /// Earlier versions whose rows may stand on pages until there are rows of this one, the best first.
+    fn earlier_numerics(&self) -> &[u64] {
+        &[]
+    }
+
     /// Makes a file of data known, for tasks that have such.
     fn load(&self, file: &Path) -> Result<()> {
         bail!("{} takes no data of one's own, so {} is of no use", self.name(), file.display())

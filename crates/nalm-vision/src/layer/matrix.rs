@@ -73,8 +73,14 @@ pub(crate) fn product<R: Scalar>(
     b_at: Shape,
 ) {
     assert!(a_at.rows == at.rows && b_at.columns == at.columns && a_at.columns == b_at.rows, "shapes fit");
-    assert!(a_at.columns > 0, "a product has terms");
     assert!(to.len() >= at.span() && a.len() >= a_at.span() && b.len() >= b_at.span(), "matrices lie in their slices");
+    if a_at.columns == 0 {
+        // Sums of nothing.
+        for i in 0..at.rows {
+            (0..at.columns).for_each(|j| to[i * at.row_stride + j * at.column_stride] = R::ZERO);
+        }
+        return;
+    }
     run(set, Product { strips, to, at, a, a_at, b, b_at });
 }
 
@@ -282,6 +288,39 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Every second number of a row, and columns amid wider rows, as splines and gradients of dense layers have them.
+    #[test]
+    fn strides_that_leave_numbers_out() {
+        let (rows, inner, columns) = (21, 131, 35);
+        let at = Shape { rows, columns, row_stride: 2 * columns + 3, column_stride: 2 };
+        let a_at = Shape { rows, columns: inner, row_stride: 2 * inner + 1, column_stride: 2 };
+        let b_at = Shape { rows: inner, columns, row_stride: columns + 7, column_stride: 1 };
+        let (a, b) = (numbers::<f32>(a_at.span(), 7), numbers::<f32>(b_at.span(), 5));
+        for (b, b_at) in [(&b, b_at), (&a, Shape { rows: inner, columns, row_stride: 2, column_stride: 3 })] {
+            for set in InstructionSet::available() {
+                let mut to = vec![f32::NAN; at.span()];
+                product(set, &mut Strips::new(), &mut to, at, &a, a_at, b, b_at);
+                for (i, j) in (0..rows).flat_map(|i| (0..columns).map(move |j| (i, j))) {
+                    let want: f32 = (0..inner).map(|k| element(&a, a_at, i, k) * element(b, b_at, k, j)).sum();
+                    assert_eq!(element(&to, at, i, j), want, "{i}, {j}, {}", set.name());
+                }
+                assert_eq!(
+                    to.iter().filter(|x| x.is_nan()).count(),
+                    to.len() - rows * columns,
+                    "nothing else is written"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_sum_of_nothing_is_nothing() {
+        let mut to = [7.0f32; 4];
+        let at = Shape::new(2, 2);
+        product(InstructionSet::best(), &mut Strips::new(), &mut to, at, &[], Shape::new(2, 0), &[], Shape::new(0, 2));
+        assert_eq!(to, [0.0; 4]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! Two or three features are taken apart with a stride that the compiler knows, more of them in blocks of four rows by four features
 //! ([`Real::turn`]); both become shuffles of registers. What is moved one by one costs four times as much. The outer loop is over
-//! features, because their lanes lie one after the other: with the loop over rows outside, each number costs three times as much.
+//! features where there are many, because their lanes lie one after the other: with the loop over rows outside, each number costs three times as much.
 
 use super::BatchLayout;
 use crate::Real;
@@ -174,10 +174,11 @@ fn from_many<R: Real>(from: &[Lane<R>], features: usize, rows: &mut [R], lanes: 
     }
 }
 
-type Quarters<T> = ((T, T), (T, T));
+pub(crate) type Quarters<T> = ((T, T), (T, T));
 
+/// Four parts of this length.
 #[inline(always)]
-fn quarters<T>(all: &[T], length: usize) -> Quarters<&[T]> {
+pub(crate) fn quarters<T>(all: &[T], length: usize) -> Quarters<&[T]> {
     let (first, last) = all.split_at(2 * length);
     (first.split_at(length), last.split_at(length))
 }
@@ -188,8 +189,9 @@ fn quarters_mut<T>(all: &mut [T], length: usize) -> Quarters<&mut [T]> {
     (first.split_at_mut(length), last.split_at_mut(length))
 }
 
+/// Four numbers from here on.
 #[inline(always)]
-fn four<R>(numbers: &[R], from: usize) -> &[R; 4] {
+pub(crate) fn four<R>(numbers: &[R], from: usize) -> &[R; 4] {
     numbers[from..].first_chunk().expect("four numbers")
 }
 

@@ -6,21 +6,32 @@
 use super::{Lane, flat, flat_mut};
 use crate::Real;
 
-/// Loops around functions of some size. Handed over as closures, such functions may be left out of the loop and compiled once for the portable
-/// instructions, which is three times slower.
-macro_rules! functions {
-    ($($name:ident)*) => {$(
-        /// The function of this name of every number, in place.
-        #[inline(always)]
-        pub fn $name<R: Real>(out: &mut [Lane<R>]) {
-            for out in flat_mut(out) {
-                *out = out.$name();
-            }
-        }
-    )*};
+// Functions of some size have loops of their own: handed over as closures, they may be left out of the loop and compiled once for the portable
+// instructions, which is three times slower.
+
+/// out = exp(out)
+#[inline(always)]
+pub fn exp<R: Real>(out: &mut [Lane<R>]) {
+    for out in flat_mut(out) {
+        *out = out.exp();
+    }
 }
 
-functions! { exp ln sigmoid }
+/// out = ln(out)
+#[inline(always)]
+pub fn ln<R: Real>(out: &mut [Lane<R>]) {
+    for out in flat_mut(out) {
+        *out = out.ln();
+    }
+}
+
+/// out = sigmoid(out)
+#[inline(always)]
+pub fn sigmoid<R: Real>(out: &mut [Lane<R>]) {
+    for out in flat_mut(out) {
+        *out = out.sigmoid();
+    }
+}
 
 /// out = f(out); for functions of some size there are [`exp`], [`ln`] and [`sigmoid`].
 #[inline(always)]

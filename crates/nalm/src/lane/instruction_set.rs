@@ -3,15 +3,16 @@
 use crate::Error;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// The instruction set that hot loops run with. Results of this crate do not depend on it.
+/// The instruction set that hot loops run with. Results of this crate do not depend on it. Passes in `f64` take the portable one, whatever is chosen.
 ///
-/// A value can only be had from [`InstructionSet::PORTABLE`], [`InstructionSet::available`] or [`InstructionSet::best`], so that none can name
+/// A value can only be had from [`InstructionSet::PORTABLE`], [`InstructionSet::available`], [`InstructionSet::named`] or [`InstructionSet::best`], so that none can name
 /// instructions which the processor lacks. Code that is compiled for the features of [`InstructionSet::kind`] may therefore be
 /// called wherever such a value is at hand, in other crates, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct InstructionSet(InstructionKind);
 
-/// The set that [`InstructionSet::best`] gives. Only values of [`InstructionSet`] get here, so the processor can execute what it names.
+/// The number of the set that [`InstructionSet::best`] gives, 0 before anybody asked. It is written by `best` and `prefer` alone, from a set
+/// that `available` made, so the processor can execute what it names.
 static PREFERRED: AtomicU8 = AtomicU8::new(0);
 const PORTABLE: u8 = 1;
 const AVX2: u8 = 2;
@@ -55,28 +56,34 @@ impl InstructionSet {
 
     /// The fastest instructions of this machine, or those that this process prefers ([`InstructionSet::prefer`]).
     pub fn best() -> InstructionSet {
-        match PREFERRED.load(Ordering::Relaxed) {
-            PORTABLE => InstructionSet(InstructionKind::Portable),
+        let known = |number: u8| match number {
             AVX2 => InstructionSet(InstructionKind::Avx2),
             AVX512 => InstructionSet(InstructionKind::Avx512),
-            _ => {
-                let all = InstructionSet::available();
-                let best = *all.last().expect("the portable instructions are always there");
-                best.prefer();
-                best
+            _ => InstructionSet::PORTABLE,
+        };
+        match PREFERRED.load(Ordering::Relaxed) {
+            0 => {
+                let best = *InstructionSet::available().last().expect("the portable instructions are always there");
+                // Unless somebody has preferred another one meanwhile.
+                let asked = PREFERRED.compare_exchange(0, best.number(), Ordering::Relaxed, Ordering::Relaxed);
+                asked.map_or_else(known, |_| best)
             }
+            number => known(number),
         }
     }
 
     /// From now on, [`InstructionSet::best`] is this one in the whole process. Results do not depend on it, so this is for whoever wants to
     /// check that, or to measure.
     pub fn prefer(self) {
-        let number = match self.0 {
+        PREFERRED.store(self.number(), Ordering::Relaxed);
+    }
+
+    fn number(self) -> u8 {
+        match self.0 {
             InstructionKind::Portable => PORTABLE,
             InstructionKind::Avx2 => AVX2,
             InstructionKind::Avx512 => AVX512,
-        };
-        PREFERRED.store(number, Ordering::Relaxed);
+        }
     }
 
     /// The set of this name: `portable`, or what [`InstructionSet::name`] says. One that this machine lacks is refused.
@@ -125,7 +132,8 @@ pub(crate) fn run<K: Kernel>(instructions: InstructionSet, kernel: K) -> K::Outp
         return portable(kernel);
     }
     match instructions.0 {
-        // SAFETY: only `InstructionSet::available` makes these values, after asking the processor for these features.
+        // SAFETY: only `InstructionSet::available` makes these values, after asking the processor for these features, and `best` gives back
+        // what was made there.
         #[cfg(target_arch = "x86_64")]
         #[allow(unsafe_code)]
         InstructionKind::Avx2 => unsafe { avx2(kernel) },
@@ -174,8 +182,11 @@ mod tests {
             assert_eq!(InstructionSet::named(set.name()).unwrap(), set);
         }
         assert_eq!(InstructionSet::named("portable").unwrap(), InstructionSet::PORTABLE);
-        let error = InstructionSet::named("mmx").unwrap_err().to_string();
-        assert!(error.contains("mmx") && error.contains("portable"), "{error}");
+        let foreign = if cfg!(target_arch = "aarch64") { "avx2" } else { "neon" };
+        for name in ["mmx", foreign] {
+            let error = InstructionSet::named(name).unwrap_err().to_string();
+            assert!(error.contains(name) && error.contains("portable"), "{error}");
+        }
     }
 
     struct Sum<'a>(&'a [f32], &'a mut [f32]);

@@ -1,7 +1,7 @@
 //! The data behind both tasks: t = operation(sum of one subset of the inputs, sum of another).
 
 use super::Samples;
-use crate::batch::{Batch, BatchLayout};
+use crate::batch::{Batch, BatchLayout, transpose};
 use crate::lane::{self, Kernel, LANES, Lane, linear};
 use crate::rng::{Fast, Mt19937, Purpose, Stream};
 use crate::sampler::Sampler;
@@ -227,7 +227,7 @@ impl ReferenceSamples {
     }
 }
 
-/// LoggedErrors-major f64 numbers into lanes, with targets in f64 before rounding.
+/// Row-major f64 numbers into lanes, with targets in f64 before rounding.
 struct Transpose<'a, R> {
     rows: &'a [f64],
     subsets: &'a Subsets,
@@ -245,29 +245,56 @@ impl<R: Real> Kernel for Transpose<'_, R> {
         let (lanes, inputs) = (at.lanes(), self.subsets.inputs);
         let Subsets { a, b, .. } = self.subsets;
         for (c, block) in self.rows.chunks(LANES * inputs).enumerate() {
-            let (mut sum_a, mut sum_b) = (Lane::<f64>::ZERO, Lane::<f64>::ZERO);
-            for i in 0..inputs {
+            let mut sums = [Lane::<f64>::ZERO; 2];
+            let mut first = 0;
+            // Four features at a time by shuffles, where all sixteen rows are there.
+            while block.len() == LANES * inputs && first + 4 <= inputs {
+                let mut wide = [Lane::<f64>::ZERO; 4];
+                for (q, rows) in block.chunks_exact(4 * inputs).enumerate() {
+                    let ((a, b), (c, d)) = transpose::quarters(rows, inputs);
+                    let turned = f64::turn([a, b, c, d].map(|row| transpose::four(row, first)));
+                    for (wide, turned) in wide.iter_mut().zip(turned) {
+                        wide.0[4 * q..4 * q + 4].copy_from_slice(&turned);
+                    }
+                }
+                for (k, wide) in wide.iter().enumerate() {
+                    x[(first + k) * lanes + c] = narrow(wide);
+                    add(wide, [a.contains(&(first + k)), b.contains(&(first + k))], &mut sums);
+                }
+                first += 4;
+            }
+            for i in first..inputs {
                 let mut wide = Lane::<f64>::ZERO;
                 for (wide, row) in wide.0.iter_mut().zip(block.chunks_exact(inputs)) {
                     *wide = row[i];
                 }
-                if a.contains(&i) {
-                    sum_a += wide;
-                }
-                if b.contains(&i) {
-                    sum_b += wide;
-                }
-                let mut narrow = Lane::ZERO;
-                for k in 0..LANES {
-                    narrow[k] = R::of(wide[k]);
-                }
-                x[i * lanes + c] = narrow;
+                x[i * lanes + c] = narrow(&wide);
+                add(&wide, [a.contains(&i), b.contains(&i)], &mut sums);
             }
             for k in 0..LANES {
-                t[c][k] = R::of(self.operation.apply(sum_a[k], sum_b[k]));
+                t[c][k] = R::of(self.operation.apply(sums[0][k], sums[1][k]));
             }
         }
         pad(x, t, *at);
+    }
+}
+
+#[inline(always)]
+fn narrow<R: Real>(wide: &Lane<f64>) -> Lane<R> {
+    let mut narrow = Lane::ZERO;
+    for k in 0..LANES {
+        narrow[k] = R::of(wide[k]);
+    }
+    narrow
+}
+
+/// Adds numbers to the sums that they belong to.
+#[inline(always)]
+fn add(wide: &Lane<f64>, belongs: [bool; 2], sums: &mut [Lane<f64>; 2]) {
+    for (sum, belongs) in sums.iter_mut().zip(belongs) {
+        if belongs {
+            *sum += *wide;
+        }
     }
 }
 
