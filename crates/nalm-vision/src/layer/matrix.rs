@@ -264,8 +264,10 @@ mod tests {
 
     #[test]
     fn products_of_matrices_that_fill_their_slices() {
-        SIZES.into_iter().for_each(exact::<f32>);
-        SIZES.into_iter().for_each(exact::<f64>);
+        // Miri takes a thousand times as long.
+        let sizes = if cfg!(miri) { &SIZES[..7] } else { &SIZES[..] };
+        sizes.iter().copied().for_each(exact::<f32>);
+        sizes.iter().copied().for_each(exact::<f64>);
     }
 
     /// The order that the file promises, whatever the tile, the memory and the instructions.
