@@ -138,6 +138,11 @@ fn statistics_of_a_table() {
     assert_eq!(pair["success"]["only_b"], 1);
     assert_eq!(pair["solved_at"]["a_first"], 2);
     assert!(stdout(&nalm(&["stats", path])).contains("solved at"));
+    assert!(!String::from_utf8_lossy(&nalm(&["stats", path]).stderr).contains("left out"));
+    let unjudged = table(&format!("{RUNS}C,0,NA,1,0.1\n"));
+    let output = nalm(&["stats", unjudged.path().to_str().unwrap()]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("1 runs that are neither solved nor unsolved are left out"), "{said}");
     // A name may be longer than a column can be wide.
     let long = table(&RUNS.replace("\nA,", &format!("\n{},", "A".repeat(70_000))));
     assert!(stdout(&nalm(&["stats", long.path().to_str().unwrap()])).contains("0.667 ["));

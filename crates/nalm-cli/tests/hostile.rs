@@ -494,6 +494,10 @@ fn what_is_no_segment_is_named() {
         succeed(here, &["store", "check", "results"]);
     }
     std::fs::remove_file(&strange).unwrap();
+    // Two whole segments, and nothing to say about them.
+    succeed(here, &["run", "few.toml", "--seeds", "3"]);
+    assert_eq!(segments(&here.join("results")).len(), 2);
+    assert!(!text(&nalm(here, &["store", "check", "results"]).stderr).contains("is not read"));
     // One that was put aside is not read, which is said.
     let file = segments(&here.join("results")).remove(0);
     std::fs::rename(&file, file.with_extension("jsonl.old")).unwrap();

@@ -249,6 +249,17 @@ impl FromStr for Distribution {
 mod tests {
     use super::*;
 
+    /// Further digits come from the whole numbers in [low/10, high/10), of which there must be one.
+    #[test]
+    fn benford_numbers_need_a_whole_number_to_come_from() {
+        for (text, fits) in
+            [("Benford[12,18)", false), ("Benford[12,21)", true), ("Benford[0,10)", true), ("Benford[-1,10)", false)]
+        {
+            let distribution: Result<Distribution, Error> = text.parse();
+            assert_eq!(distribution.and_then(|d| d.check()).is_ok(), fits, "{text}");
+        }
+    }
+
     #[test]
     fn ranges_print_as_they_parse() {
         for text in ["U[-2,-1)", "U[-6,-2)∪U[2,6)", "U[0.1,0.2)"] {
