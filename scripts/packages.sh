@@ -25,7 +25,9 @@ for crate in $crates; do
 done
 [ "${1:-}" != --list ] || exit 0
 
-# All at once: each is built against the others' packages, which no registry has yet.
+# All at once: each is built against the others' packages, which no registry has yet. Cargo unpacks those beside what it has downloaded, and takes what it
+# unpacked from the same folder before for the same package, although it has changed: away with that.
+rm -rf "${CARGO_HOME:-$HOME/.cargo}"/registry/{src,cache}/-*/nalm{,-vision,-lab,-cli}-[0-9]*
 cargo package --locked --allow-dirty $(printf -- '-p %s ' $crates)
 for crate in $crates; do
   package=$(ls -t "${CARGO_TARGET_DIR:-target}/package/$crate"-[0-9]*.crate | head -1)
