@@ -277,7 +277,10 @@ mod signals {
     fn a_second_signal_ends_a_run_at_once() {
         let folder = folder();
         let here = folder.path();
-        for (signals, sealed) in [(&["-INT"][..], true), (&["-INT", "-TERM"], false)] {
+        // On a busy machine the runs may stop in order before the second signal is heard: another try then.
+        let mut tries = 10;
+        let mut cases = vec![(&["-INT"][..], true), (&["-INT", "-TERM"], false)];
+        while let Some(&(signals, sealed)) = cases.last() {
             let run = ["run", "few.toml", "--steps", "1000000000"];
             let mut child = command(here, &run).stderr(Stdio::null()).spawn().unwrap();
             let header = || {
@@ -295,7 +298,12 @@ mod signals {
             send(&child, "-CONT");
             assert_eq!(child.wait().unwrap().code(), Some(75), "{signals:?}");
             let last = values(&file).pop().unwrap();
-            assert_eq!(last.get("sealed").is_some(), sealed, "{signals:?}: {last}");
+            tries -= 1;
+            if last.get("sealed").is_some() == sealed {
+                cases.pop();
+            } else {
+                assert!(!sealed && tries > 0, "{signals:?}: {last}");
+            }
             std::fs::remove_dir_all(here.join("results")).unwrap();
         }
     }
