@@ -72,8 +72,8 @@ struct Desk<'a> {
 
 impl Sink for Desk<'_> {
     fn offer(&mut self, form: Form, rms: f64) -> ControlFlow<()> {
-        // Also refuses NaN.
-        if !(rms < PROMISING) {
+        // NaN is not promising.
+        if rms >= PROMISING || rms.is_nan() {
             self.found.push(Found { form: self.judge.columns.unscaled(&form), engine: self.engine, exact: false });
             return ControlFlow::Continue(());
         }
