@@ -70,7 +70,11 @@ pub fn run(registry: &Registry, arguments: impl IntoIterator<Item = OsString>) -
         Verb::Describe { model, inputs } => cmd::describe::run(registry, &model, inputs),
         Verb::Stats(arguments) => cmd::stats::run(registry, &arguments),
         Verb::Gradcheck { module, json } => cmd::gradcheck::run(registry, module.as_deref(), json),
-        Verb::Bench { json } => cmd::bench::run(json),
+        Verb::Fit(arguments) => cmd::fit::run(registry, &arguments),
+        Verb::Predict(arguments) => cmd::predict::run(registry, &arguments),
+        Verb::Check(arguments) => cmd::check::run(registry, &arguments),
+        Verb::Bench { json, what: None } => cmd::bench::run(json),
+        Verb::Bench { what: Some(arguments::Bench::Fit(arguments)), .. } => cmd::bench_fit::run(registry, &arguments),
         Verb::Completions { shell } => cmd::completions::run(shell),
         Verb::Man => cmd::completions::man(),
     };

@@ -41,6 +41,9 @@ fn every_verb_explains_itself_with_an_example() {
         "describe",
         "stats",
         "gradcheck",
+        "fit",
+        "predict",
+        "check",
         "bench",
         "completions",
     ] {

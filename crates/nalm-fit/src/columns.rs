@@ -24,6 +24,13 @@ pub(crate) struct Split {
     pub(crate) fitted: Vec<usize>,
 }
 
+impl Problem<'_> {
+    /// The rows that are held back, counted from 0.
+    pub fn held_back(&self) -> Result<Vec<usize>, Error> {
+        Ok(Split::new(self)?.outside)
+    }
+}
+
 impl Split {
     pub(crate) fn new(problem: &Problem<'_>) -> Result<Self, Error> {
         let rows = problem.table.rows();

@@ -13,6 +13,7 @@ mod polish;
 mod problem;
 mod report;
 mod search;
+pub mod suite;
 mod units;
 mod write;
 

@@ -137,7 +137,7 @@ fn cycles_are_found() {
 }
 
 /// The laboratory's stations in the order of the data; each may import those before it only.
-const STATIONS: [&str; 13] = [
+const STATIONS: [&str; 14] = [
     "error",
     "files",
     "memory",
@@ -150,6 +150,7 @@ const STATIONS: [&str; 13] = [
     "summary",
     "figure",
     "report",
+    "fit",
     "registry",
 ];
 

@@ -117,9 +117,9 @@ fn tables() {
         b"\"x, \"\"y\"\"\n(m)\",z\n1,2\n 3 , 4 \n",
         "größe,\u{1f980}\n0.1,1e-300\n".as_bytes(),
         b"n\n1\n2\n3\n",
-        b"sep=;\r\na;b;who\r\n1.234,5;0,25;x\r\n2;NA;y\r\n",
+        b"sep=;\r\na;b\r\n1.234,5;0,25\r\n2;3\r\n",
         b"\xff\xfea\0\t\0b\0\n\01\0\t\02\0\n\0",
-        b"a|b||\n1 234|-2.5||\n1'000|#DIV/0!||\n",
+        b"a|b||\n1 234|-2.5||\n1'000|3||\n",
     ];
     fuzz("tables", 4_000, &texts, |bytes| {
         if let Ok(mut records) = Records::new(bytes, "data.csv") {

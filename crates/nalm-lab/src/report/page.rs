@@ -18,7 +18,7 @@ pub enum Block {
     Code(String),
     /// A figure.
     Figure {
-        /// The name of its files, without extension.
+        /// The name of its files, without extension; empty if it has none.
         file: String,
         /// What stands below it.
         caption: String,
@@ -48,6 +48,10 @@ pub fn html(title: &str, blocks: &[Block]) -> String {
                 text.split("\n\n").for_each(|part| put(format!("<p>{}</p>", escape(part.trim()))))
             }
             Block::Code(text) => put(format!("<pre><code>{}</code></pre>", escape(text))),
+            // A figure without files of its own has nothing to link to.
+            Block::Figure { file, caption, svg } if file.is_empty() => {
+                put(format!("<figure>\n{svg}<figcaption>{}</figcaption></figure>", escape(caption)));
+            }
             Block::Figure { file, caption, svg } => put(format!(
                 "<figure>\n{svg}<figcaption>{} <a href=\"{file}.csv\">data</a> <a href=\"{file}.svg\">figure</a></figcaption></figure>",
                 escape(caption),

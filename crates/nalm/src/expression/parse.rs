@@ -75,6 +75,12 @@ impl<'a> Reader<'a> {
         &self.text[start..]
     }
 
+    fn skip(&mut self, characters: usize) {
+        for _ in 0..characters {
+            self.chars.next();
+        }
+    }
+
     fn take(&mut self, wanted: char) -> bool {
         self.peek() == Some(wanted) && self.chars.next().is_some()
     }
@@ -186,7 +192,7 @@ impl<'a> Reader<'a> {
             c if is_first(c) => {
                 let rest = self.rest();
                 let name = &rest[..rest.find(|c| !is_part(c)).unwrap_or(rest.len())];
-                name.chars().for_each(|_| drop(self.chars.next()));
+                self.skip(name.chars().count());
                 if self.peek() == Some('(') { self.call(name) } else { Some(constant(name)) }
             }
             _ => None,
@@ -206,7 +212,7 @@ impl<'a> Reader<'a> {
             (before, end) = (c, end + 1);
         }
         let number: f64 = rest[..end].parse().ok()?;
-        (0..end).for_each(|_| drop(self.chars.next()));
+        self.skip(end);
         number.is_finite().then_some(Expression::Number(number))
     }
 

@@ -185,12 +185,20 @@ impl<R: Read> Records<R> {
         char::from(self.separator)
     }
 
+    /// What stands before decimals: `.` or `,`.
+    pub fn decimal(&self) -> char {
+        if self.decimal == Decimal::Comma { ',' } else { '.' }
+    }
+
     /// The next record, until there is none.
     pub fn next_record(&mut self) -> Result<Option<Record<'_>>, Error> {
         let Some(line) = self.read()? else { return Ok(None) };
         let want = self.headers.len();
-        let filled = self.record.iter().rposition(|cell| !cell.trim().is_empty()).map_or(0, |last| last + 1);
-        let got = if filled <= want { self.record.len().min(want) } else { self.record.len() };
+        let mut got = self.record.len();
+        // Empty cells behind the last column.
+        if got > want && (want..got).all(|k| self.record[k].trim().is_empty()) {
+            got = want;
+        }
         if got != want {
             let cells = |n| if n == 1 { "1 cell".to_string() } else { format!("{n} cells") };
             let fault = format!("{} where the header has {}", cells(got), cells(want));
