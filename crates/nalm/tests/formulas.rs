@@ -4,6 +4,7 @@ use nalm::expression::{Expression, Function, Language};
 use nalm::formula::source_of;
 use nalm::rng::{Purpose, Rng};
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
 use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
