@@ -68,7 +68,7 @@ fn a_formula_is_found_saved_used_and_checked() {
     }
 
     succeed(here, &["check", "total.json", "sales.csv"]);
-    let broken = table(120, product).replacen("north,6.125,3,2,", "north,6.125,3,2,9", 1);
+    let broken = table(120, product).replacen("north,6.125,3,1,", "north,6.125,3,1,9", 1);
     assert_ne!(broken, table(120, product), "the line to break is there");
     put(here, "broken.csv", &broken);
     fails_with(here, &["check", "total.json", "broken.csv"], 1, "1 rows break the formula");
@@ -76,7 +76,7 @@ fn a_formula_is_found_saved_used_and_checked() {
     let listed: Value = serde_json::from_slice(&listed.stdout).unwrap();
     assert_eq!((listed[0]["broken"].as_u64(), listed[0]["rows"].as_u64()), (Some(1), Some(120)));
     let line = listed[0]["listed"][0]["line"].as_u64().unwrap() as usize;
-    assert!(broken.lines().nth(line - 1).unwrap().starts_with("north,6.125,3,2,9"));
+    assert!(broken.lines().nth(line - 1).unwrap().starts_with("north,6.125,3,1,9"));
 
     let page = std::fs::read_to_string(here.join("total.html")).unwrap();
     for want in ["What makes total?", "<svg", "held back", "Candidates", "spreadsheet"] {
@@ -209,4 +209,19 @@ fn the_benchmark_counts_and_judges() {
     put(here, "page.md", "# Title\n<!-- nalm:bench-fit table -->\n<!-- /nalm:bench-fit table -->\n");
     succeed(here, &["bench", "fit", "--suite", "feynman", "--only", "I.12.1", "--readme", "page.md"]);
     assert!(std::fs::read_to_string(here.join("page.md")).unwrap().contains("| feynman, 300 rows | 1 | 1 |"));
+}
+
+/// The README shows what a user gets.
+#[test]
+fn the_example_of_the_readme_is_what_is_printed() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
+    let sales = std::fs::read_to_string(root.join("docs/sales.csv")).unwrap();
+    let head: String = sales.lines().take(5).map(|line| format!("{line}\n")).collect();
+    let here = tempfile::tempdir().unwrap();
+    put(here.path(), "sales.csv", &sales);
+    let printed = succeed(here.path(), &["fit", "sales.csv"]);
+    let lines: String = printed.lines().take(2).map(|line| format!("{line}\n")).collect();
+    let want = format!("$ head -5 sales.csv\n{head}$ nalm fit sales.csv\n{lines}```");
+    assert!(readme.contains(&want), "the README should have:\n{want}");
 }
