@@ -292,6 +292,11 @@ impl<'a> Record<'a> {
         Err(self.fault(column, fault, instead))
     }
 
+    /// Whether the cell of this column, counted from 0, is a number that can be read in two ways.
+    pub(super) fn is_unclear(&self, column: usize) -> bool {
+        self.get(column).is_some_and(|cell| number::parse(cell, self.decimal) == Err(number::Wrong::Unclear))
+    }
+
     /// Whether the cell of this column, counted from 0, is empty or stands for a missing number, as `NA` does.
     pub fn is_missing(&self, column: usize) -> bool {
         self.get(column).is_none_or(number::is_missing)

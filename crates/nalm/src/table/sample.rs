@@ -187,6 +187,7 @@ impl Table {
                             seen.numbers += 1;
                             Some(number)
                         }
+                        Err(error) if record.is_unclear(place) => return Err(error),
                         Err(error) => {
                             seen.bad += 1;
                             let cell = || record.get(place).unwrap_or_default().chars().take(40).collect();
