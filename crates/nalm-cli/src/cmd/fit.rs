@@ -66,10 +66,10 @@ pub(crate) fn run(registry: &Registry, arguments: &Fit) -> Result<()> {
             let unit = |name: &String| units.get(name).cloned().unwrap_or_default();
             problem = problem.units(own.iter().map(unit).collect(), unit(target));
         }
-        let outside = problem.held_back()?;
         let start = Instant::now();
         let report = fit(&problem, &mut Watch(&listening))?;
         let seconds = start.elapsed().as_secs_f64();
+        let outside = problem.held_back()?;
         answers.push(Answer::new(target, own, sample.headers.clone(), report, seconds).outside(outside));
         if listening.is_asked_to_stop() {
             break;
