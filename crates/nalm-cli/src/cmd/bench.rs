@@ -76,8 +76,9 @@ pub(crate) fn measure(layers: &[&str], size: Size) -> Result<f64> {
         let config = Config { batch: size.batch, validation: 16, test: 16, log_every: u64::MAX, ..published };
         let (network, task, config, start) = (&network, &*task, &config, Instant::now());
         std::thread::scope(|scope| {
-            let runs: Vec<_> =
-                (1..size.threads).map(|k| scope.spawn(move || train(network, task, k as u64, config, &mut ()))).collect();
+            let runs: Vec<_> = (1..size.threads)
+                .map(|k| scope.spawn(move || train(network, task, k as u64, config, &mut ())))
+                .collect();
             train(network, task, 0, config, &mut ())?;
             runs.into_iter().try_for_each(|run| run.join().expect("training does not panic").map(|_| ()))
         })?;
