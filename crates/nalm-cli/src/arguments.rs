@@ -554,10 +554,10 @@ pub(crate) enum Decimal {
 
 impl Csv {
     pub(crate) fn dialect(&self) -> nalm::table::Dialect {
-        let mut dialect = nalm::table::Dialect::default();
-        dialect.separator = self.separator;
-        dialect.decimal = self.decimal.map(|decimal| if matches!(decimal, Decimal::Comma) { ',' } else { '.' });
-        dialect
+        let dialect = nalm::table::Dialect::default();
+        let dialect = self.separator.iter().fold(dialect, |dialect, c| dialect.separator(*c));
+        let mark = |decimal: &Decimal| if matches!(decimal, Decimal::Comma) { ',' } else { '.' };
+        self.decimal.iter().fold(dialect, |dialect, decimal| dialect.decimal(mark(decimal)))
     }
 }
 

@@ -90,7 +90,10 @@ pub fn source_of(expression: &Expression, name: &str, columns: &[&str], language
     };
     Ok(match language {
         Language::Rust => {
-            format!("pub fn {name}({}) -> f64 {{\n    {text}\n}}\n", arguments("", ": f64"))
+            // Columns may be called as they like.
+            let odd = |name: &String| name.contains("__") || name.contains(|c: char| c.is_ascii_uppercase());
+            let allow = if names.iter().any(odd) { "#[allow(non_snake_case)]\n" } else { "" };
+            format!("{allow}pub fn {name}({}) -> f64 {{\n    {text}\n}}\n", arguments("", ": f64"))
         }
         Language::C => {
             let body = format!("double {name}({}) {{\n    return {text};\n}}\n", arguments("double ", ""));

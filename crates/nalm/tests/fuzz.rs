@@ -118,7 +118,7 @@ fn tables() {
         "größe,\u{1f980}\n0.1,1e-300\n".as_bytes(),
         b"n\n1\n2\n3\n",
         b"sep=;\r\na;b\r\n1.234,5;0,25\r\n2;3\r\n",
-        b"\xff\xfea\0\t\0b\0\n\01\0\t\02\0\n\0",
+        b"\xff\xfea\x00\t\x00b\x00\n\x001\x00\t\x002\x00\n\x00",
         b"a|b||\n1 234|-2.5||\n1'000|3||\n",
     ];
     fuzz("tables", 4_000, &texts, |bytes| {

@@ -87,10 +87,9 @@ fn carried(cases: &[Case], settings: Settings, threads: usize, listening: &Liste
     std::thread::scope(|scope| {
         for _ in 0..threads.min(cases.len()).max(1) {
             scope.spawn(|| {
-                while let Some((k, case)) = {
+                loop {
                     let k = next.fetch_add(1, Relaxed);
-                    cases.get(k).map(|case| (k, case))
-                } {
+                    let Some(case) = cases.get(k) else { break };
                     if listening.is_asked_to_stop() {
                         break;
                     }

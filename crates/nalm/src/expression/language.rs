@@ -245,8 +245,9 @@ impl Language {
                     if plain(name) {
                         return name.to_string();
                     }
-                    let mut word: String =
-                        name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+                    // One `_` for all that cannot stand in a word, and none at its ends.
+                    let parts = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|part| !part.is_empty());
+                    let mut word = parts.collect::<Vec<_>>().join("_");
                     if !word.starts_with(|c: char| c.is_ascii_alphabetic()) {
                         word.insert_str(0, "c_");
                     }
