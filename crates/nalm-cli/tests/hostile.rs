@@ -96,6 +96,7 @@ mod names {
             (&["report"], &[]),
             (&["reproduce"], &[]),
             (&["verify", "--record"], &[]),
+            (&["claims"], &[]),
             (&["export", "--csv", "-", "--store"], &[]),
             (&["store", "check"], &[]),
             (&["store", "merge"], &["--into", "merged"]),

@@ -332,6 +332,11 @@ fn pages_of_the_record(arguments: &[&str], record: &str, pages: &str, least: usi
     let (store, out) = (root.join("record").join(record), Path::new("docs/results").join(pages));
     let more = ["--store", store.to_str().unwrap(), "--out", out.to_str().unwrap()];
     std::fs::copy(root.join("README.md"), folder.path().join("README.md")).unwrap();
+    // Where there is a page of claims, the list of pages leads there.
+    if root.join(&out).join("claims.md").is_file() {
+        std::fs::create_dir_all(folder.path().join(&out)).unwrap();
+        std::fs::copy(root.join(&out).join("claims.md"), folder.path().join(&out).join("claims.md")).unwrap();
+    }
     succeed(folder.path(), &[&["report"], arguments, &more[..]].concat());
     let mut compared = 0;
     for entry in std::fs::read_dir(folder.path().join(&out)).unwrap() {
@@ -363,4 +368,38 @@ fn pages_with_images_are_those_of_the_recorded_runs() {
     let names = ["mnist-isolated", "mnist-isolated-full", "mnist-colour", "mnist-sequential"];
     let arguments = [&names[..], &["--preset", "laptop"]].concat();
     pages_of_the_record(&arguments, "2026-11-16-mnist", "images", 40);
+}
+
+/// Every statement of the paper, and every number that a text quotes, is what the records say.
+#[cfg(feature = "images")]
+#[test]
+fn claims_and_quoted_numbers_are_those_of_the_records() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let stores = ["2026-11-16-numerical", "2026-11-16-mnist"].map(|name| format!("record/{name}"));
+    for kept in ["docs/results", "docs/results/reference", "docs/results/images", &stores[0], &stores[1]] {
+        std::fs::create_dir_all(here.join(kept)).unwrap();
+        for entry in std::fs::read_dir(root.join(kept)).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_some_and(|e| e == "md") {
+                std::fs::copy(&path, here.join(kept).join(path.file_name().unwrap())).unwrap();
+            }
+        }
+    }
+    let records = stores.clone().map(|store| root.join(store).to_str().unwrap().to_string());
+    let texts =
+        ["README.md".to_string(), "METHOD.md".into()].into_iter().chain(stores.map(|s| format!("{s}/README.md")));
+    let texts: Vec<String> = texts.collect();
+    let mut arguments = vec!["claims", &records[0], &records[1], "--out", "docs/results"];
+    for text in &texts {
+        std::fs::copy(root.join(text), here.join(text)).unwrap();
+        arguments.extend(["--readme", text]);
+    }
+    let printed = succeed(here, &arguments);
+    let headline = printed.lines().last().unwrap();
+    assert!(headline.starts_with("Of ") && headline.contains(" identical, "), "{headline}");
+    for text in texts.iter().map(String::as_str).chain(["docs/results/claims.md"]) {
+        assert_same(&here.join(text), &root.join(text));
+    }
 }

@@ -105,7 +105,8 @@ fn it_runs_is_killed_resumes_reports_exports_and_is_judged() {
     assert_eq!(rows(here, "killed"), want);
 
     let found = json(here, &["report", "ranges.toml", "table.toml", "--store", "killed", "--json"]);
-    let verdicts = |k: usize| found[k]["verdicts"].as_object().unwrap().values().map(|n| n.as_u64().unwrap()).sum::<u64>();
+    let verdicts =
+        |k: usize| found[k]["verdicts"].as_object().unwrap().values().map(|n| n.as_u64().unwrap()).sum::<u64>();
     assert_eq!((&found[0]["rows"], verdicts(0)), (&32.into(), 1));
     assert_eq!((&found[1]["rows"], verdicts(1)), (&6.into(), 1));
     let page = std::fs::read_to_string(here.join("report/ranges.md")).unwrap();

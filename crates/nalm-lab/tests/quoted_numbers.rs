@@ -57,7 +57,8 @@ fn without(text: &str, begin: &str, end: &str) -> String {
 fn typed(lines: &[(usize, &str)]) -> Vec<(usize, String)> {
     let (mut found, mut block, mut code) = (Vec::new(), false, false);
     for &(number, line) in lines {
-        let marker = line.trim().strip_prefix("<!-- ").is_some_and(|rest| !rest.contains("<!--") && rest.ends_with("-->"));
+        let marker =
+            line.trim().strip_prefix("<!-- ").is_some_and(|rest| !rest.contains("<!--") && rest.ends_with("-->"));
         if marker {
             block = line.contains("<!-- nalm:");
             continue;
@@ -93,7 +94,10 @@ fn numbers_about_results_come_from_the_records() {
         for heading in headings {
             let lines = chapter(&text, heading);
             let wrong = typed(&lines);
-            assert!(wrong.is_empty(), "{name}, {heading}: typed by hand, neither in a marker nor an exception: {wrong:#?}");
+            assert!(
+                wrong.is_empty(),
+                "{name}, {heading}: typed by hand, neither in a marker nor an exception: {wrong:#?}"
+            );
             all += &lines.iter().map(|(_, line)| *line).collect::<Vec<_>>().join("\n");
         }
     }
@@ -106,7 +110,10 @@ fn numbers_about_results_come_from_the_records() {
 fn a_number_typed_by_hand_is_noticed() {
     let check = |line: &str| typed(&[(1, line)]).len();
     assert_eq!(check("It solves 18 of 20."), 1);
-    assert_eq!(check("It solves <!-- nalm:a; solved; NMU; U[1,2) -->18 of 20<!-- /nalm --> on `U[1,2)` with noise U[1,5]."), 0);
+    assert_eq!(
+        check("It solves <!-- nalm:a; solved; NMU; U[1,2) -->18 of 20<!-- /nalm --> on `U[1,2)` with noise U[1,5]."),
+        0
+    );
     assert_eq!(check("<!-- nalm:a; n; b -->1<!-- /nalm --> and 2"), 1);
     assert_eq!(typed(&[(1, "<!-- nalm:a -->"), (2, "| 3 |"), (3, "<!-- /nalm:a -->"), (4, "7")]).len(), 1);
     assert_eq!(check("[page](a1.md) and a constant n = 3"), 0);

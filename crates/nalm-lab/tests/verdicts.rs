@@ -188,9 +188,7 @@ fn rates_that_differ_are_not_equal() {
         FILE.replace("seeds = 4", "seeds = 40")
     );
     // 2 of 40 against 40 of 40.
-    let few = |model, spec: &Spec| {
-        Some(row(spec, json!({"solved": model == 1 || spec.seed() < 2, "solved_at": null})))
-    };
+    let few = |model, spec: &Spec| Some(row(spec, json!({"solved": model == 1 || spec.seed() < 2, "solved_at": null})));
     let registry = Registry::default();
     for (reason, unexplained) in [("", true), ("known = \"it is so\"\n", false)] {
         let experiment = load(&format!("{text}{reason}"));

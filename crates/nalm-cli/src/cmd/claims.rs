@@ -60,7 +60,9 @@ pub(crate) fn run(registry: &Registry, arguments: &Claims) -> Result<()> {
         for file in &arguments.readme {
             let out = arguments.out.as_deref().unwrap_or(Path::new("."));
             let places = readme::fill(&*registry.files, file, &reports, out)?;
-            let none = || format!("{} quotes nothing: it has no marker such as <!-- nalm:claims; headline -->", file.display());
+            let none = || {
+                format!("{} quotes nothing: it has no marker such as <!-- nalm:claims; headline -->", file.display())
+            };
             ensure!(places > 0, Error::Request(none()));
         }
     }
@@ -89,13 +91,14 @@ fn holdings(registry: &Registry, stores: &[Contents]) -> Result<Vec<Holding>> {
             }
             let experiment = registry.load(name, &Overrides::preset(preset))?;
             let ids = experiment.ids_of_all_versions(&registry.catalogue);
-            let overrides =
-                Overrides { set: vec![("stream".into(), "reference".into())], ..Overrides::preset(preset) };
+            let overrides = Overrides { set: vec![("stream".into(), "reference".into())], ..Overrides::preset(preset) };
             // Not every task and module has published streams.
             let published = registry.load(name, &overrides).ok().filter(|other| other.ids() != experiment.ids());
             for (store, contents) in stores.iter().enumerate() {
                 let has = |id: &String| contents.rows.contains_key(id);
-                if let Some(published) = published.as_ref().filter(|other| !other.runs.is_empty() && other.ids().iter().all(has)) {
+                if let Some(published) =
+                    published.as_ref().filter(|other| !other.runs.is_empty() && other.ids().iter().all(has))
+                {
                     let (experiment, page) = (published.clone(), format!("reference/{name}"));
                     held.push(Holding { experiment, name: format!("{name}, published streams"), page, store });
                 }

@@ -84,7 +84,8 @@ impl Group {
     fn survival(&self, longest: f64) -> Vec<Run> {
         let solved = self.steps.iter().map(|&at| Run { at, solved: true });
         let end = |steps: u64| if steps == 0 { longest } else { steps as f64 };
-        let never = self.watched.iter().flat_map(|(&steps, &n)| std::iter::repeat_n(Run { at: end(steps), solved: false }, n));
+        let never =
+            self.watched.iter().flat_map(|(&steps, &n)| std::iter::repeat_n(Run { at: end(steps), solved: false }, n));
         solved.chain(never).collect()
     }
 
@@ -239,7 +240,8 @@ fn print_table(table: &Table) -> Result<()> {
             show(corrected, |v| format!("{v:.2e}")),
         ]
     };
-    let head = ["group", "n", "success", "solved at", "restricted mean", "sparsity error (corrected)"].map(String::from);
+    let head =
+        ["group", "n", "success", "solved at", "restricted mean", "sparsity error (corrected)"].map(String::from);
     let lines: Vec<[String; 6]> = [head].into_iter().chain(table.groups.iter().map(row)).collect();
     // No column can be wider than a u16 says.
     let width = lines.iter().map(|[name, ..]| name.chars().count()).max().unwrap_or(0).min(u16::MAX.into());

@@ -1,8 +1,8 @@
 //! Published statements: a metric, how it relates to a value or to another model, and where that was said.
 
-use super::{Experiment, statements};
 use super::check::Checker;
 use super::written::{Expect, Value};
+use super::{Experiment, statements};
 use crate::error::{Context, Result, bail, ensure};
 use crate::task::choose::one_of;
 use toml::Spanned;

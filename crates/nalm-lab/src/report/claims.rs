@@ -174,7 +174,8 @@ pub fn numbers(claims: &[Claim]) -> BTreeMap<String, String> {
         Verdict::ALL.iter().map(|verdict| (verdict.name().to_string(), count(*verdict))).collect();
     numbers.insert("headline".into(), headline(claims));
     numbers.insert("statements".into(), claims.len().to_string());
-    numbers.extend(claims.iter().map(|claim| (format!("verdict; {}", claim.statement.key), claim.verdict.name().into())));
+    numbers
+        .extend(claims.iter().map(|claim| (format!("verdict; {}", claim.statement.key), claim.verdict.name().into())));
     numbers
 }
 

@@ -95,7 +95,9 @@ impl Numbers<'_> {
     fn lengths(&mut self, results: &Results<'_>) {
         use crate::summary::histories::models;
         use crate::summary::sequences::{by_length, thresholds};
-        for (section, _) in self.experiment.sections.iter().enumerate().filter(|(_, s)| s.measures == Measures::Sequences) {
+        for (section, _) in
+            self.experiment.sections.iter().enumerate().filter(|(_, s)| s.measures == Measures::Sequences)
+        {
             let models = models(results, section);
             let Some(limits) = models.iter().find(|model| model.is_reference()).and_then(thresholds) else { continue };
             let (mut all, mut done) = (0, 0);
@@ -107,7 +109,12 @@ impl Numbers<'_> {
                 let missed: Vec<String> = missed.collect();
                 self.put("solved_lengths", &[&model.label], section, format!("{solved} of {n}"));
                 let none = missed.is_empty();
-                self.put("missed_lengths", &[&model.label], section, if none { "none".into() } else { missed.join(", ") });
+                self.put(
+                    "missed_lengths",
+                    &[&model.label],
+                    section,
+                    if none { "none".into() } else { missed.join(", ") },
+                );
                 (all, done) = (all + n, done + solved);
             }
             self.put("solved_lengths", &["all models"], section, format!("{done} of {all}"));
@@ -169,8 +176,7 @@ impl Numbers<'_> {
         let both: Vec<&(&Row, &Row)> = pairs.iter().filter(|(a, b)| a.is_solved() && b.is_solved()).collect();
         for name in ["solved_at", "sparsity_error", "test_error"] {
             let Some(metric) = results.metrics.iter().find(|metric: &&Metric| metric.name == name) else { continue };
-            let values: Vec<(f64, f64)> =
-                both.iter().filter_map(|(a, b)| (metric.of)(a).zip((metric.of)(b))).collect();
+            let values: Vec<(f64, f64)> = both.iter().filter_map(|(a, b)| (metric.of)(a).zip((metric.of)(b))).collect();
             let lower = values.iter().filter(|(a, b)| a < b).count();
             let higher = values.iter().filter(|(a, b)| a > b).count();
             self.put(&format!("lower_{name}"), of, section, lower.to_string());

@@ -57,9 +57,8 @@ fn log_rank(results: &Results<'_>, section: usize, model: usize, baseline: usize
     };
     let runs = |group| results.of(group).into_iter().filter_map(run).collect::<Vec<_>>();
     let groups = results.experiment.groups.iter().filter(|g| g.section == section && g.model == model);
-    let strata: Vec<(Vec<Run>, Vec<Run>)> = groups
-        .filter_map(|group| Some((runs(group), runs(results.group(section, baseline, &group.place)?))))
-        .collect();
+    let strata: Vec<(Vec<Run>, Vec<Run>)> =
+        groups.filter_map(|group| Some((runs(group), runs(results.group(section, baseline, &group.place)?)))).collect();
     Some(log_rank::test(strata.iter().map(|(a, b)| (a.as_slice(), b.as_slice())))?.p)
 }
 

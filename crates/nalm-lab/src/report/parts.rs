@@ -64,9 +64,8 @@ fn line(e: &Evidence<'_>, task: &str, costs: &Costs) -> Vec<(&'static str, Strin
         groups().flat_map(|group| results.rows[group.runs.clone()].iter().copied().flatten()).collect();
     let planned: usize = groups().map(|group| group.runs.len()).sum();
     let done = groups().filter(|group| experiment.is_sampled(group));
-    let done: Vec<(usize, usize)> = done
-        .map(|group| (results.rows[group.runs.clone()].iter().flatten().count(), group.runs.len()))
-        .collect();
+    let done: Vec<(usize, usize)> =
+        done.map(|group| (results.rows[group.runs.clone()].iter().flatten().count(), group.runs.len())).collect();
     let least = done.iter().map(|(found, _)| *found).min().unwrap_or(0);
     let most = done.iter().map(|(found, _)| *found).max().unwrap_or(0);
     let of = done.iter().map(|(_, planned)| *planned).max().unwrap_or(0);
@@ -75,8 +74,7 @@ fn line(e: &Evidence<'_>, task: &str, costs: &Costs) -> Vec<(&'static str, Strin
         (true, of) => format!("{least} of {of}"),
         (false, of) => format!("{least} to {most} of {of}"),
     };
-    let known: Vec<(&Row, f64)> =
-        rows.iter().filter_map(|row| Some((*row, *costs.seconds.get(&row.id)?))).collect();
+    let known: Vec<(&Row, f64)> = rows.iter().filter_map(|row| Some((*row, *costs.seconds.get(&row.id)?))).collect();
     let a_run = (!known.is_empty()).then(|| known.iter().map(|(_, s)| s).sum::<f64>() / known.len() as f64);
     let text = |number: Option<String>| number.unwrap_or("–".into());
     vec![

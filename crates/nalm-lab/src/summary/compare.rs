@@ -87,7 +87,8 @@ impl<'a> Results<'a> {
             _ => p.to_string(),
         };
         let name = |model: usize| &self.experiment.models[model];
-        let label = self.metric(e).filter(|m| m.name != "success").map_or(String::new(), |m| format!(" in {}", m.label));
+        let label =
+            self.metric(e).filter(|m| m.name != "success").map_or(String::new(), |m| format!(" in {}", m.label));
         let of = e.n.map_or(String::new(), |n| format!(" (n = {n})"));
         match (e.relation, e.length) {
             (Relation::Is(p), Some(length)) => format!("solves length {length} in {}{of}", super::metric::percent(p)),
@@ -181,7 +182,9 @@ impl<'a> Results<'a> {
             let Some(twin) = theirs.iter().find(|twin| twin.place == group.place) else { continue };
             let twins = self.of(twin);
             for row in self.of(group) {
-                let Some(twin) = twins.iter().copied().find(|twin| twin.spec.seed() == row.spec.seed()) else { continue };
+                let Some(twin) = twins.iter().copied().find(|twin| twin.spec.seed() == row.spec.seed()) else {
+                    continue;
+                };
                 let counts = metric.over == Over::All || (row.is_solved() && twin.is_solved());
                 pairs.extend((metric.of)(row).zip((metric.of)(twin)).filter(|_| counts));
             }
@@ -192,10 +195,14 @@ impl<'a> Results<'a> {
     /// The order of two models, judged once all orders of a kind are known.
     fn order(&self, metric: &Metric, e: &Expectation, than: usize) -> Option<Found> {
         let pairs = self.pairs(metric, e, than);
-        let (above, below) =
-            (pairs.iter().filter(|(a, b)| a > b).count(), pairs.iter().filter(|(a, b)| a < b).count());
+        let (above, below) = (pairs.iter().filter(|(a, b)| a > b).count(), pairs.iter().filter(|(a, b)| a < b).count());
         let order = Some((above, below));
-        (!pairs.is_empty()).then(|| Found { ours: self.both(metric, &pairs), n: pairs.len(), order, ..Found::default() })
+        (!pairs.is_empty()).then(|| Found {
+            ours: self.both(metric, &pairs),
+            n: pairs.len(),
+            order,
+            ..Found::default()
+        })
     }
 
     fn equality(&self, metric: &Metric, e: &Expectation, to: usize) -> Option<Found> {
@@ -250,13 +257,12 @@ impl<'a> Results<'a> {
             .collect();
         for ((found, adjusted), e) in found.iter_mut().zip(adjusted).zip(expectations) {
             let (Some((above, below)), Some((p, adjusted))) = (found.order, adjusted) else { continue };
-            let test = if self.metric(e).is_some_and(|m| m.estimator == Estimator::Rate) { "McNemar" } else { "sign test" };
+            let test =
+                if self.metric(e).is_some_and(|m| m.estimator == Estimator::Rate) { "McNemar" } else { "sign test" };
             let holm = if adjusted != p { format!(", {} after Holm", p_value(adjusted)) } else { String::new() };
             found.difference = format!("{above} for, {below} against; {test} p = {}{holm}", p_value(p));
-            found.verdict = Some(match (self.is_reduced(e), found.n < FOLDS) {
-                (true, _) => Verdict::ReducedScale,
-                _ => verdict::order(above, below, adjusted),
-            });
+            let reduced = self.is_reduced(e);
+            found.verdict = Some(if reduced { Verdict::ReducedScale } else { verdict::order(above, below, adjusted) });
         }
     }
 }

@@ -154,10 +154,7 @@ pub fn list() -> Vec<Metric> {
             panel: Some(("Solved at step", true)),
             ..listed("solved_at", "solved at", Gamma, Row::solved_at)
         },
-        Metric {
-            show: whole,
-            ..Metric::new("unsolved_steps", "restricted mean", Error, unsolved_steps).in_tables()
-        },
+        Metric { show: whole, ..Metric::new("unsolved_steps", "restricted mean", Error, unsolved_steps).in_tables() },
         Metric {
             over: Over::Solved,
             show: small,

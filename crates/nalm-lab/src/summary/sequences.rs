@@ -1,9 +1,9 @@
 //! Sequences of digits: thresholds from reference runs, and models judged by them, length by length.
 
-use super::histories::{Model, models};
-use super::compare::{Found, rate_in_words};
-use super::verdict::{self, Verdict};
 use super::Results;
+use super::compare::{Found, rate_in_words};
+use super::histories::{Model, models};
+use super::verdict::{self, Verdict};
 use crate::experiment::{Expectation, Relation};
 use crate::stats::{Estimate, beta, gamma, standard_error, student, wilson};
 use nalm_vision::sequential;

@@ -247,9 +247,10 @@ mod tests {
             let ours = Estimate { mean: Some(at), lower: Some(at - 200.0), upper: Some(at + 200.0) };
             mean(ours, [1.0e4, 2.8e2]).1
         };
-        assert_eq!([found(10_848.0), found(10_851.0), found(9_152.0), found(9_149.0)], [
-            Consistent, Differs, Consistent, Differs
-        ]);
+        assert_eq!(
+            [found(10_848.0), found(10_851.0), found(9_152.0), found(9_149.0)],
+            [Consistent, Differs, Consistent, Differs]
+        );
         let alone = |x: f64| mean(Estimate { mean: Some(x), lower: None, upper: None }, [0.0, 0.0]).1;
         assert_eq!([alone(0.0), alone(1e-9), alone(-1e-9)], [Consistent, Differs, Differs]);
         assert_eq!(mean(Estimate::NONE, [1.0, 1.0]).1, NotRun);
