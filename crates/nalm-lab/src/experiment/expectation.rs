@@ -91,7 +91,7 @@ fn one(
         let keys: Vec<&str> = statements::all().iter().map(|statement| statement.key.as_str()).collect();
         one_of("statement", claim.get_ref(), &keys).at(|| checker.at(claim))?;
     }
-    ensure!(!(expect.pooled && !ranges.is_empty()), "{place}: pooled is over all ranges; leave out range");
+    ensure!(!expect.pooled || ranges.is_empty(), "{place}: pooled is over all ranges; leave out range");
     ensure!(expect.n != Some(0), "{place}: n = 0 published runs say nothing");
     // A place that this preset does not have may be one of another preset.
     for range in &ranges {

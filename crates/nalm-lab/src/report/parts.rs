@@ -118,8 +118,8 @@ mod tests {
 
     #[test]
     fn a_process_shares_its_time_by_steps() {
-        let mut contents = Contents::default();
-        contents.sessions = vec![Session { cpu_seconds: Some(60.0), ..Session::default() }, Session::default()];
+        let sessions = vec![Session { cpu_seconds: Some(60.0), ..Session::default() }, Session::default()];
+        let mut contents = Contents { sessions, ..Contents::default() };
         for (seed, steps, session) in [(0, 1_000, 0), (1, 2_000, 0), (2, 9_000, 1)] {
             let spec = crate::run::spec::tests::spec("nmu").with("seed", seed).with("steps", steps);
             let row = Row::new(&spec, Status::Completed, None, String::new());
