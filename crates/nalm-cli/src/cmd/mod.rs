@@ -3,6 +3,7 @@
 pub(crate) mod bench;
 pub(crate) mod bench_fit;
 pub(crate) mod check;
+pub(crate) mod claims;
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod describe;
