@@ -1,7 +1,7 @@
 //! `nalm export`: the rows of a store as CSV or JSON lines, one after the other, however many there are.
 
 use super::sound;
-use crate::arguments::Export;
+use crate::arguments::{Ended, Export};
 use anyhow::Result;
 use nalm_lab::experiment::{Overrides, built_in};
 use nalm_lab::run::{Outline, schedule};
@@ -23,10 +23,15 @@ pub(crate) fn run(registry: &Registry, arguments: &Export) -> Result<()> {
     for path in [&arguments.csv, &arguments.jsonl].into_iter().flatten().filter(|path| *path != Path::new("-")) {
         ensure_outside(&arguments.store, path)?;
     }
+    let wanted = Wanted::new(registry, arguments)?;
+    let experiments = membership(registry, &arguments.experiment)?;
+    let of = |entry: &Entry| experiments.get(&entry.id()).map_or(&[][..], Vec::as_slice);
     if let Some(path) = &arguments.jsonl {
-        let experiments = membership(registry)?;
         let line =
-            |entry: &Entry| json_line(&index, entry, experiments.get(&entry.id()).map_or(&[][..], Vec::as_slice));
+            |entry: &Entry| match wanted.takes_all() || with_row(&index, entry, |row| wanted.takes(row, of(entry)))? {
+                true => json_line(&index, entry, of(entry)),
+                false => Ok(Vec::new()),
+            };
         write(registry, path, |out| lines(&index, line, out))?;
     }
     if let Some(path) = &arguments.csv {
@@ -40,11 +45,69 @@ pub(crate) fn run(registry: &Registry, arguments: &Export) -> Result<()> {
             metrics.iter().try_for_each(|name| names.text(name))?;
             out.write_all(&names.end()?)?;
             let wrong = |error: csv::Error| Error::File { what: "cannot write CSV".into(), cause: error.into() };
-            let line = |entry: &Entry| with_row(&index, entry, |row| csv_line(row, &metrics))?.map_err(wrong);
+            let line = |entry: &Entry| {
+                let made = |row: &Shown<'_>| match wanted.takes(row, of(entry)) {
+                    true => csv_line(row, of(entry), &metrics),
+                    false => Ok(Vec::new()),
+                };
+                with_row(&index, entry, made)?.map_err(wrong)
+            };
             lines(&index, line, out)
         })?;
     }
     sound(&index)
+}
+
+/// Which rows are wanted: of each kind that was named, one must hold.
+struct Wanted<'a> {
+    experiments: &'a [String],
+    modules: &'a [String],
+    ranges: Vec<String>,
+    ends: &'a [Ended],
+}
+
+impl<'a> Wanted<'a> {
+    fn new(registry: &Registry, arguments: &'a Export) -> Result<Self> {
+        arguments.module.iter().try_for_each(|module| registry.catalogue.module(module).map(drop))?;
+        let ranges = arguments.range.iter().map(ToString::to_string).collect();
+        Ok(Self { experiments: &arguments.experiment, modules: &arguments.module, ranges, ends: &arguments.status })
+    }
+
+    fn takes_all(&self) -> bool {
+        self.experiments.is_empty() && self.modules.is_empty() && self.ranges.is_empty() && self.ends.is_empty()
+    }
+
+    fn takes(&self, row: &Shown<'_>, experiments: &[String]) -> bool {
+        if self.takes_all() {
+            return true;
+        }
+        let any = |wanted: &[String], holds: &dyn Fn(&String) -> bool| wanted.is_empty() || wanted.iter().any(holds);
+        let text = |name: &str| row.spec.get(name).map(Cell::plain);
+        let layers = match row.spec.get("layers") {
+            Some(Cell::Other(Value::Array(layers))) => layers.as_slice(),
+            _ => &[],
+        };
+        let has_module = |name: &String| {
+            [text("module"), text("head")].iter().flatten().any(|own| own == name)
+                || layers.iter().any(|layer| layer["module"] == **name)
+        };
+        let solved = matches!(row.metrics.get("solved"), Some(Cell::Other(Value::Bool(true))));
+        let ended = |end: &Ended| match end {
+            Ended::Completed => row.status == "completed",
+            Ended::Diverged => row.status == "diverged",
+            Ended::Solved => solved,
+            Ended::Unsolved => !solved,
+        };
+        any(self.experiments, &|name| experiments.contains(&name_of(name)))
+            && any(self.modules, &has_module)
+            && any(&self.ranges, &|range| text("range").as_ref() == Some(range))
+            && (self.ends.is_empty() || self.ends.iter().any(ended))
+    }
+}
+
+/// The name of an experiment that is given by its file.
+fn name_of(experiment: &str) -> String {
+    Path::new(experiment).file_stem().map_or(experiment.into(), |stem| stem.to_string_lossy().into_owned())
 }
 
 /// A table among the segments of a store would take the place of one, or be read as one.
@@ -89,16 +152,20 @@ fn lines(index: &Index, line: impl Fn(&Entry) -> Result<Vec<u8>, Error> + Sync, 
     }
 }
 
-/// The experiments that every run belongs to.
-fn membership(registry: &Registry) -> Result<BTreeMap<String, Vec<&'static str>>> {
-    let mut experiments: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-    for name in built_in::names(&registry.catalogue) {
-        for preset in built_in::presets(name) {
-            for id in registry.load(name, &Overrides::preset(&preset))?.ids_of_all_versions(&registry.catalogue) {
-                let names = experiments.entry(id).or_default();
-                if !names.contains(&name) {
-                    names.push(name);
-                }
+/// The experiments that every run belongs to: those that come with the program, and files that were named.
+fn membership(registry: &Registry, named: &[String]) -> Result<BTreeMap<String, Vec<String>>> {
+    let mut experiments: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let built_in = built_in::names(&registry.catalogue);
+    let own = named.iter().map(String::as_str).filter(|name| !built_in.contains(name)).map(|name| (name, None));
+    let presets =
+        |name: &&'static str| built_in::presets(name).into_iter().map(|preset| Some(preset)).collect::<Vec<_>>();
+    let all = built_in.iter().flat_map(|name| presets(name).into_iter().map(|preset| (*name, preset)));
+    for (name, preset) in all.chain(own) {
+        let experiment = registry.load(name, &Overrides { preset, ..Overrides::default() })?;
+        for id in experiment.ids_of_all_versions(&registry.catalogue) {
+            let names = experiments.entry(id).or_default();
+            if !names.contains(&experiment.name) {
+                names.push(experiment.name.clone());
             }
         }
     }
@@ -107,7 +174,7 @@ fn membership(registry: &Registry) -> Result<BTreeMap<String, Vec<&'static str>>
 
 /// A row with its experiments. Rows have their keys in order, so that this one finds its place without reading all of them; rows of
 /// earlier versions are brought into today's form.
-fn json_line(index: &Index, entry: &Entry, experiments: &[&str]) -> Result<Vec<u8>, Error> {
+fn json_line(index: &Index, entry: &Entry, experiments: &[String]) -> Result<Vec<u8>, Error> {
     let text = index.text(entry)?;
     let key = format!("\"id\":\"{}\"", entry.id());
     let has = |what: &str| text.windows(what.len()).position(|window| window == what.as_bytes());
@@ -258,7 +325,10 @@ const ELSEWHERE: [&str; 11] =
 
 /// The columns before the metrics.
 fn head() -> impl Iterator<Item = &'static str> {
-    ["module", "options", "task", "problem"].into_iter().chain(TEXTS).chain(["schedule", "seed", "status"])
+    ["experiment", "module", "options", "task", "problem"]
+        .into_iter()
+        .chain(TEXTS)
+        .chain(["schedule", "seed", "status"])
 }
 
 /// A line of CSV, cell by cell.
@@ -297,13 +367,14 @@ impl Line {
 }
 
 /// Everything that tells a run apart, how it ended, and its metrics.
-fn csv_line(row: &Shown<'_>, metrics: &[String]) -> csv::Result<Vec<u8>> {
+fn csv_line(row: &Shown<'_>, experiments: &[String], metrics: &[String]) -> csv::Result<Vec<u8>> {
     let spec = &row.spec;
     let object = |name: &str| match spec.get(name) {
         Some(Cell::Other(Value::Object(map))) => Some(map),
         _ => None,
     };
     let mut line = Line::new();
+    line.text(experiments.join(" "))?;
     line.text(model(spec))?;
     line.text(flat(
         object("options").or_else(|| object("settings")).into_iter().flatten().map(|(k, v)| (k.as_str(), plain(v))),

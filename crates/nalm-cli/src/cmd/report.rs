@@ -2,6 +2,7 @@
 
 use super::sound;
 use crate::arguments::{Output, Report};
+use crate::terminal::{To, Tone, paint};
 use anyhow::{Result, ensure};
 use nalm_lab::experiment::Experiment;
 use nalm_lab::report::{self, Found};
@@ -13,7 +14,7 @@ use std::path::Path;
 
 pub(crate) fn run(registry: &Registry, arguments: &Report) -> Result<()> {
     arguments.output.check()?;
-    let mut experiments = registry.load_all(&arguments.choice.experiments, &arguments.choice.overrides()?)?;
+    let mut experiments = registry.load_all(&arguments.choice.experiments, &arguments.choice.changes.overrides()?)?;
     if arguments.choice.experiments == ["all"] {
         // A store rarely holds all of them, and pages without a row say nothing.
         let index = registry.store(&arguments.store).existing()?;
@@ -34,11 +35,17 @@ fn has_rows(registry: &Registry, experiment: &Experiment, index: &Index) -> bool
 }
 
 pub(crate) fn write(registry: &Registry, experiments: &[Experiment], store: &Path, output: &Output) -> Result<()> {
-    let (index, out) = (registry.store(store).index()?, &output.out);
+    let needs_rows = experiments.iter().any(|experiment| !experiment.runs.is_empty());
+    let there = registry.store(store);
+    let (index, out) = (if needs_rows { there.existing()? } else { there.index()? }, &output.out);
     // Before anything is written: a page without rows would take the place of one that has some.
     for experiment in experiments {
         let (Experiment { name, preset, .. }, place) = (experiment, store.display());
-        let none = || format!("{place} has no row of {name} at preset {preset}; nalm run makes them");
+        let none = || {
+            format!(
+                "{place} has no row of {name} at preset {preset}; nalm run makes them, and rows of other presets or settings (--set, --range, --steps …) are shown if these are given here, too"
+            )
+        };
         ensure!(has_rows(registry, experiment, &index), Error::Request(none()));
     }
     let mut all = Vec::new();
@@ -69,16 +76,28 @@ pub(crate) fn write(registry: &Registry, experiments: &[Experiment], store: &Pat
         let mut stdout = std::io::stdout().lock();
         for (Experiment { name, .. }, Found { agree, compared, .. }) in experiments.iter().zip(&all) {
             let page = out.join(format!("{name}.html"));
-            writeln!(stdout, "{name}: {agree} of {compared} published values agree; {}", page.display())?;
+            let found = agreement(*agree, *compared);
+            writeln!(stdout, "{name}: {found}{}", page.display())?;
         }
         if all.len() > 1 {
             let (agree, compared) = all.iter().fold((0, 0), |(a, c), f| (a + f.agree, c + f.compared));
             let page = out.join("index.html");
-            writeln!(stdout, "{agree} of {compared} published values agree; {}", page.display())?;
+            writeln!(stdout, "{}{}", agreement(agree, compared), page.display())?;
         }
     }
     if all.len() > 1 {
         report::write_index(all, &*registry.files, out)?;
     }
     sound(&index)
+}
+
+/// How many published values agree, if there are any.
+fn agreement(agree: usize, compared: usize) -> String {
+    match compared {
+        0 => String::new(),
+        _ => {
+            let tone = if agree == compared { Tone::Good } else { Tone::Bad };
+            paint(To::Output, tone, &format!("{agree} of {compared} published values agree")) + "; "
+        }
+    }
 }

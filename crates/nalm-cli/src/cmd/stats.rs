@@ -5,18 +5,19 @@ use anyhow::{Context, Result, bail, ensure};
 use nalm::table::Records;
 use nalm_lab::Error::Request;
 use nalm_lab::Registry;
-use nalm_lab::figure::{columns, estimates};
+use nalm_lab::figure::{columns, estimates, record};
 use nalm_lab::report::csv;
-use nalm_lab::stats::paired::{self, Judged};
+use nalm_lab::stats::paired::{self, Judged, p_value};
 use nalm_lab::stats::{Estimate, beta, gamma, wilson};
+use nalm_lab::summary::metric::small;
 use nalm_lab::summary::show;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::Path;
 
 /// Columns of an exported table that say what came of a run, besides the metrics.
-const MEASURED: [&str; 4] = ["last_row_solved", "stays_solved", "attempts", "best_step"];
+const MEASURED: [&str; 5] = ["experiment", "last_row_solved", "stays_solved", "attempts", "best_step"];
 
 /// A table of runs; of each run no more than is needed, because there may be millions.
 struct Table {
@@ -86,7 +87,7 @@ impl Group {
 pub(crate) fn run(registry: &Registry, arguments: &Stats) -> Result<()> {
     let table = read(registry, &arguments.file, arguments.paired.is_some())?;
     match &arguments.paired {
-        Some(pair) => compare(&table, pair, arguments.json),
+        Some(pair) => compare(&table, pair, arguments),
         None if arguments.json => print_json(&table),
         None if arguments.csv => print_csv(&table),
         None => print_table(&table),
@@ -95,9 +96,15 @@ pub(crate) fn run(registry: &Registry, arguments: &Stats) -> Result<()> {
 
 /// Reads a table of runs, which `are_compared` or not. Columns that tell runs apart are those that are neither measured nor the seed.
 fn read(registry: &Registry, path: &Path, are_compared: bool) -> Result<Table> {
-    let name = path.display();
-    let file = std::fs::File::open(path).with_context(|| format!("cannot read {name}"))?;
-    let mut records = Records::new(file, &name.to_string())?;
+    let (name, file): (_, Box<dyn Read>) = match path == Path::new("-") {
+        true => ("the standard input".to_string(), Box::new(std::io::stdin().lock())),
+        false => {
+            let name = path.display().to_string();
+            let file = std::fs::File::open(path).with_context(|| format!("cannot read {name}"))?;
+            (name, Box::new(file))
+        }
+    };
+    let mut records = Records::new(file, &name)?;
     let headers = records.headers().to_vec();
     let find = |column: &str| {
         headers.iter().position(|h| h == column).ok_or_else(|| {
@@ -184,25 +191,17 @@ fn print_json(table: &Table) -> Result<()> {
 fn print_table(table: &Table) -> Result<()> {
     let row = |(cells, group): (&Vec<String>, &Group)| {
         let [success, solved_at, _, corrected] = group.estimates();
-        let success = show(success, |v| format!("{v:.3}"));
-        let solved_at = show(solved_at, |v| format!("{v:.3e}"));
-        [
+        vec![
             crate::shown(&cells.join(" ")).into_owned(),
             group.n.to_string(),
-            success,
-            solved_at,
-            show(corrected, |v| format!("{v:.2e}")),
+            show(success, |v| format!("{v:.3}")),
+            show(solved_at, |v| format!("{v:.0}")),
+            show(corrected, small),
         ]
     };
-    let head = ["group", "n", "success", "solved at", "sparsity error (corrected)"].map(String::from);
-    let lines: Vec<[String; 5]> = [head].into_iter().chain(table.groups.iter().map(row)).collect();
-    // No column can be wider than a u16 says.
-    let width = lines.iter().map(|[name, ..]| name.chars().count()).max().unwrap_or(0).min(u16::MAX.into());
-    let mut out = std::io::stdout().lock();
-    for [name, n, success, solved_at, sparsity] in &lines {
-        writeln!(out, "{name:width$} {n:>5}  {success:<22} {solved_at:<30} {sparsity:<30}")?;
-    }
-    Ok(())
+    let head = ["group", "n", "success", "solved at", "sparsity error"].map(String::from).to_vec();
+    let lines: Vec<Vec<String>> = [head].into_iter().chain(table.groups.iter().map(row)).collect();
+    Ok(write!(std::io::stdout().lock(), "{}", crate::terminal::table(&lines))?)
 }
 
 fn print_csv(table: &Table) -> Result<()> {
@@ -215,7 +214,7 @@ fn print_csv(table: &Table) -> Result<()> {
 }
 
 /// Two values of the first column that has both, matched by seed and by all other columns.
-fn compare(table: &Table, pair: &str, as_json: bool) -> Result<()> {
+fn compare(table: &Table, pair: &str, arguments: &Stats) -> Result<()> {
     let names = pair.split_once(',').map(|(a, b)| (a.trim(), b.trim()));
     let missing = || Request("--paired takes two names with a comma between them, such as NMU,sNMU".into());
     let (a, b) = names.ok_or_else(missing)?;
@@ -232,7 +231,24 @@ fn compare(table: &Table, pair: &str, as_json: bool) -> Result<()> {
     }
     ensure!(!pairs.is_empty(), Request(format!("{a} and {b} have no seed in common")));
     let p = paired::compare(&pairs);
-    if as_json {
+    if arguments.csv {
+        let head =
+            ["a", "b", "pairs", "only_a", "only_b", "mcnemar_p", "both_solved", "a_first", "b_first", "sign_test_p"];
+        let row = record(&[
+            &a,
+            &b,
+            &p.pairs,
+            &p.only_a,
+            &p.only_b,
+            &p.mcnemar_p,
+            &p.both_solved,
+            &p.a_first,
+            &p.b_first,
+            &p.sign_test_p,
+        ]);
+        return Ok(write!(std::io::stdout().lock(), "{}", csv(&[head.map(String::from).to_vec(), row]))?);
+    }
+    if arguments.json {
         return super::print_json(&json!({
             "a": a, "b": b, "pairs": p.pairs,
             "success": {"only_a": p.only_a, "only_b": p.only_b, "mcnemar_p": p.mcnemar_p},
@@ -241,11 +257,14 @@ fn compare(table: &Table, pair: &str, as_json: bool) -> Result<()> {
     }
     let mut out = std::io::stdout().lock();
     writeln!(out, "{} pairs of runs with the same seed", p.pairs)?;
-    writeln!(out, "success    only {a}: {}, only {b}: {}, McNemar p = {:.4}", p.only_a, p.only_b, p.mcnemar_p)?;
+    writeln!(out, "success    only {a}: {}, only {b}: {}, McNemar p = {}", p.only_a, p.only_b, p_value(p.mcnemar_p))?;
     writeln!(
         out,
-        "solved at  {a} first: {}, {b} first: {} of {}, sign test p = {:.4}",
-        p.a_first, p.b_first, p.both_solved, p.sign_test_p
+        "solved at  {a} first: {}, {b} first: {} of {}, sign test p = {}",
+        p.a_first,
+        p.b_first,
+        p.both_solved,
+        p_value(p.sign_test_p)
     )?;
     Ok(())
 }

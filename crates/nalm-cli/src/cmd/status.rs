@@ -1,15 +1,18 @@
 //! `nalm status`: what a store holds, and what experiments still lack.
 
 use super::sound;
-use crate::arguments::Status;
+use crate::arguments::{Cli, Status, Verb};
 use crate::exit::Incomplete;
+use crate::terminal::{To, Tone, paint, table};
 use anyhow::{Result, ensure};
+use clap::Parser;
 use nalm_lab::Registry;
 use nalm_lab::experiment::{Experiment, Overrides, built_in};
 use nalm_lab::run::{Row, Spec};
-use nalm_lab::store::Index;
+use nalm_lab::store::{Index, Session};
 use serde::Serialize;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::io::Write;
 
 /// How far an experiment is.
@@ -17,6 +20,8 @@ use std::io::Write;
 struct Standing<'a> {
     experiment: &'a str,
     preset: &'a str,
+    /// What the command line changed of it.
+    changes: &'a str,
     done: usize,
     runs: usize,
     /// Runs that are missing, and of which there is a row of an earlier version of the numerics.
@@ -24,60 +29,146 @@ struct Standing<'a> {
     failed: Vec<Value>,
 }
 
+/// An experiment, and what was typed to change it.
+type Asked = (Experiment, String);
+
 pub(crate) fn run(registry: &Registry, arguments: &Status) -> Result<()> {
     let index = registry.store(&arguments.store).existing()?;
     let failed = index.failed()?;
-    let mut experiments = Vec::new();
-    if arguments.experiments.is_empty() {
-        for name in built_in::names(&registry.catalogue) {
-            for preset in built_in::presets(name) {
-                experiments.push(registry.load(name, &Overrides::preset(&preset))?);
-            }
+    let overrides = arguments.changes.overrides()?;
+    let named = !arguments.experiments.is_empty();
+    let experiments = match named {
+        true => {
+            let loaded = registry.load_all(&arguments.experiments, &overrides)?;
+            loaded.into_iter().map(|experiment| (experiment, overrides.typed())).collect()
         }
-    } else {
-        let overrides = Overrides { preset: arguments.preset.clone(), ..Overrides::default() };
-        experiments = registry.load_all(&arguments.experiments, &overrides)?;
-    }
-    let reason = |row: &Row| row.reason.clone().unwrap_or_default();
-    let standing = experiments.iter().map(|experiment| {
-        let Experiment { name, preset, .. } = experiment;
-        let ids = experiment.ids();
-        let failed = failed.iter().filter(|row| ids.contains(&row.id));
-        let failed = failed.map(|row| json!({"id": row.id, "reason": reason(row)})).collect();
-        let done = ids.iter().filter(|id| index.has(id)).count();
-        let missing = experiment.runs.iter().filter(|run| !index.has(&run.id()));
-        let is_there =
-            |run: &Spec| registry.catalogue.with_earlier_numerics(run).iter().any(|run| index.has(&run.id()));
-        let earlier = missing.filter(|run| is_there(run)).count();
-        Standing { experiment: name, preset, done, runs: ids.len(), earlier, failed }
-    });
-    let all: Vec<Standing<'_>> = standing.collect();
+        false => found(registry, &index, &overrides)?,
+    };
+    let all: Vec<Standing<'_>> =
+        experiments.iter().map(|(experiment, typed)| standing(registry, experiment, typed, &index, &failed)).collect();
+    let is_shown =
+        |s: &&Standing<'_>| s.runs > 0 && (named || arguments.all || s.done + s.earlier > 0 || !s.failed.is_empty());
     let (rows, segments, failures) = (index.entries().len(), index.segments(), failed.len());
     if arguments.json {
         let problems: Vec<String> = index.problems.iter().map(ToString::to_string).collect();
+        let shown: Vec<&Standing<'_>> = all.iter().filter(is_shown).collect();
         super::print_json(
             &json!({"rows": rows, "segments": segments, "torn": index.torn, "duplicates": index.duplicates,
-            "failed": failures, "problems": problems, "experiments": all}),
+            "failed": failures, "problems": problems, "experiments": shown}),
         )?;
     } else {
         let mut out = std::io::stdout().lock();
-        let (store, Index { torn, duplicates, problems, .. }) = (arguments.store.to_string_lossy(), &index);
-        let store = crate::shown(&store);
-        write!(out, "{store}: {rows} runs in {segments} segments, {failures} failed, {torn} torn lines, ")?;
-        writeln!(out, "{duplicates} duplicates, {} problems", problems.len())?;
-        let width = all.iter().map(|s| s.experiment.len()).max().unwrap_or(0).min(60);
-        for s in all.iter().filter(|s| s.runs > 0) {
-            let Standing { experiment, preset, done, runs, earlier, .. } = s;
-            let more =
-                if *earlier > 0 { format!(", {earlier} of an earlier version of the numerics") } else { String::new() };
-            writeln!(out, "{experiment:width$} {preset:6} {done:>6} of {runs:>6} done{more}")?;
+        let store = arguments.store.to_string_lossy();
+        let counted = |n: usize, what: &str| if n > 0 { format!(", {n} {what}") } else { String::new() };
+        let Index { torn, duplicates, problems, .. } = &index;
+        let rest = counted(failures, "failed") + &counted(*torn, "torn lines") + &counted(*duplicates, "duplicates");
+        let rest = rest + &counted(problems.len(), "problems");
+        writeln!(out, "{}: {rows} runs in {segments} segments{rest}", crate::shown(&store))?;
+        let shown: Vec<&Standing<'_>> = all.iter().filter(is_shown).collect();
+        if !shown.is_empty() {
+            let head = ["experiment", "preset", "done"].map(String::from).to_vec();
+            let rows = [head].into_iter().chain(shown.iter().map(|s| line(s)));
+            write!(out, "\n{}", table(&rows.collect::<Vec<_>>()))?;
         }
-        let failure = |row: &Row| format!("failed: run {}: {}", row.id, crate::shown(&reason(row)));
-        failed.iter().try_for_each(|row| writeln!(out, "{}", failure(row)))?;
+        let hidden: BTreeSet<&str> = all.iter().filter(|s| !is_shown(s) && s.runs > 0).map(|s| s.experiment).collect();
+        if !hidden.is_empty() {
+            writeln!(out, "\nOf other experiments and presets there is nothing; --all lists them.")?;
+        }
+        for row in &failed {
+            let (word, text) = (paint(To::Output, Tone::Bad, "failed:"), reason(row));
+            writeln!(out, "{word} run {}: {}", row.id, crate::shown(&text))?;
+        }
     }
     sound(&index)?;
     let missing: usize = all.iter().map(|s| s.runs - s.done).sum();
     let text = format!("{missing} runs are missing; nalm run carries them out");
-    ensure!(missing == 0 || arguments.experiments.is_empty(), Incomplete(text));
+    ensure!(missing == 0 || !named, Incomplete(text));
     Ok(())
+}
+
+fn reason(row: &Row) -> String {
+    row.reason.clone().unwrap_or_default()
+}
+
+/// A line of the table.
+fn line(s: &Standing<'_>) -> Vec<String> {
+    let earlier = match s.earlier {
+        0 => String::new(),
+        n => format!(", {n} of an earlier version of the numerics"),
+    };
+    let left = s.runs - s.done;
+    let tone = if left == 0 { Tone::Good } else { Tone::Heading };
+    let done = paint(To::Output, tone, &format!("{} of {}", s.done, s.runs));
+    vec![format!("{}{}", crate::shown(s.experiment), crate::shown(s.changes)), s.preset.into(), done + &earlier]
+}
+
+fn standing<'a>(
+    registry: &Registry,
+    experiment: &'a Experiment,
+    changes: &'a str,
+    index: &Index,
+    failed: &[Row],
+) -> Standing<'a> {
+    let Experiment { name, preset, .. } = experiment;
+    let ids = experiment.ids();
+    let failed = failed.iter().filter(|row| ids.contains(&row.id));
+    let failed = failed.map(|row| json!({"id": row.id, "reason": reason(row)})).collect();
+    let done = ids.iter().filter(|id| index.has(id)).count();
+    let missing = experiment.runs.iter().filter(|run| !index.has(&run.id()));
+    let is_there = |run: &Spec| registry.catalogue.with_earlier_numerics(run).iter().any(|run| index.has(&run.id()));
+    let earlier = missing.filter(|run| is_there(run)).count();
+    Standing { experiment: name, preset, changes, done, runs: ids.len(), earlier, failed }
+}
+
+/// What was asked of the store, somebody's own experiments first, then those that come with the program, at every preset.
+fn found(registry: &Registry, index: &Index, overrides: &Overrides) -> Result<Vec<Asked>> {
+    let built_in = built_in::names(&registry.catalogue);
+    let mut asked: Vec<Asked> = Vec::new();
+    let mut seen = BTreeSet::new();
+    let mut add = |asked: &mut Vec<Asked>, experiment: Experiment, typed: String| {
+        if seen.insert((experiment.name.clone(), experiment.preset.clone(), typed.clone())) {
+            asked.push((experiment, typed));
+        }
+    };
+    let mut typed: Vec<&Session> = index.sessions.iter().collect();
+    typed.sort_by(|a, b| a.arguments.cmp(&b.arguments));
+    typed.dedup_by(|a, b| a.arguments == b.arguments);
+    for session in typed {
+        // Files that are not here any more, and options of other versions, are passed over.
+        requests(registry, session).into_iter().for_each(|(experiment, typed)| add(&mut asked, experiment, typed));
+    }
+    asked.sort_by_key(|(experiment, _)| built_in.contains(&experiment.name.as_str()));
+    for name in &built_in {
+        let presets = overrides.preset.clone().map_or_else(|| built_in::presets(name), |preset| vec![preset]);
+        for preset in presets {
+            let overrides = Overrides { preset: Some(preset), ..overrides.clone() };
+            // Not every experiment has every preset or setting.
+            let loaded = registry.load(name, &overrides);
+            loaded.into_iter().for_each(|experiment| add(&mut asked, experiment, overrides.typed()));
+        }
+    }
+    Ok(asked)
+}
+
+/// The experiments that a process was asked for.
+fn requests(registry: &Registry, session: &Session) -> Vec<Asked> {
+    let typed = ["nalm"].into_iter().chain(session.arguments.iter().map(String::as_str));
+    let run = match Cli::try_parse_from(typed).map(|cli| cli.verb) {
+        Ok(Verb::Run(run)) => run,
+        Ok(Verb::Reproduce(reproduce)) => reproduce.run,
+        Ok(Verb::Compare(compare)) => {
+            let experiment = super::compare::experiment(registry, &compare);
+            return experiment.into_iter().map(named).collect();
+        }
+        _ => return Vec::new(),
+    };
+    let Ok(overrides) = run.overrides() else { return Vec::new() };
+    let loaded = registry.load_all(&run.choice.experiments, &overrides).unwrap_or_default();
+    loaded.into_iter().map(|experiment| (experiment, overrides.typed())).collect()
+}
+
+/// A comparison by what was compared.
+fn named(comparison: Experiment) -> Asked {
+    let name = format!("compare: {}", comparison.title);
+    (Experiment { name, preset: "–".into(), ..comparison }, String::new())
 }

@@ -3,6 +3,7 @@
 use super::run::{prepare, threads, train_all};
 use super::sound;
 use crate::arguments::Verify;
+use crate::exit::Stopped;
 use anyhow::{Result, bail, ensure};
 use nalm_lab::experiment::{Experiment, Overrides, Relation};
 use nalm_lab::pool::Order;
@@ -53,7 +54,8 @@ fn published(registry: &Registry, arguments: &Verify) -> Result<()> {
     train_all(&registry.catalogue, &order, |finished| {
         finished.into_iter().for_each(|Finished { row, .. }| contents.insert(row));
         Ok(())
-    })?;
+    })
+    .map_err(nothing_kept)?;
     let mut out = std::io::stdout().lock();
     let mut list = Vec::new();
     let (mut agree, mut compared) = (0, 0);
@@ -76,10 +78,21 @@ fn published(registry: &Registry, arguments: &Verify) -> Result<()> {
     if arguments.json {
         super::print_json(&list)?;
     }
+    let none = || Error::Request(format!("nothing was published that {} could be held against", names.join(", ")));
+    ensure!(compared > 0, none());
     say!("{agree} of {compared} published values agree");
-    ensure!(compared > 0, "{} makes no published statement", names.join(", "));
     ensure!(agree == compared, "{} published values differ", compared - agree);
     Ok(())
+}
+
+/// Nothing is written here, so that nothing can be promised.
+fn nothing_kept(error: anyhow::Error) -> anyhow::Error {
+    match error.downcast_ref::<Error>() {
+        Some(Error::Stopped) => {
+            Stopped("stopped; nalm verify keeps no runs, so the same command starts anew".into()).into()
+        }
+        _ => error,
+    }
 }
 
 /// Runs a sample of a record again and compares everything.
@@ -116,7 +129,8 @@ fn record(registry: &Registry, arguments: &Verify, path: &Path) -> Result<()> {
     train_all(catalogue, &order, |finished| {
         again.extend(finished.map(|Finished { row, .. }| (row.id.clone(), row)));
         Ok::<(), Error>(())
-    })?;
+    })
+    .map_err(nothing_kept)?;
     let (mut different, mut not_run) = (Vec::new(), Vec::new());
     for row in known.values() {
         // A row whose identity is not that of its specification was changed by hand.

@@ -98,8 +98,10 @@ pub fn write_index(found: Vec<Found>, files: &dyn Files, folder: &Path) -> Resul
     let save = |name: &str, text: &str| files::replace(files, &folder.join(name), text.as_bytes());
     let (agree, compared) = found.iter().fold((0, 0), |(a, c), f| (a + f.agree, c + f.compared));
     let title = "Neural Arithmetic Logic Modules: published and ours";
-    let mut blocks =
-        vec![Block::Title(title.into()), Block::Text(format!("{agree} of {compared} published values agree."))];
+    let mut blocks = vec![Block::Title(title.into())];
+    if compared > 0 {
+        blocks.push(Block::Text(format!("{agree} of {compared} published values agree.")));
+    }
     blocks.extend(found.into_iter().flat_map(|found| found.blocks));
     save("index.html", &page::html(title, &blocks))?;
     save("index.md", &page::markdown(&blocks))

@@ -101,6 +101,14 @@ pub fn plain(v: f64) -> String {
     format!("{v:.2}")
 }
 
+/// Errors, over many powers of ten. Below the resolution of double precision they are 0, which the beta distribution cannot hold.
+pub fn small(v: f64) -> String {
+    if v.abs() <= NOTHING { "0".into() } else { format!("{v:.1e}") }
+}
+
+/// What stands for 0 in a beta distribution.
+const NOTHING: f64 = 1e-16;
+
 /// Per cent, with the sign.
 pub fn percent(v: f64) -> String {
     format!("{:.1} %", 100.0 * v)
@@ -119,7 +127,7 @@ pub const OTHERS: [&str; 2] = ["noise_bound", "success_at_length"];
 /// The metrics of this project, in the order of their columns.
 pub fn list() -> Vec<Metric> {
     use Estimator::{Beta, Error, Gamma, Mean, Rate, Share};
-    let (whole, small) = (|v: f64| format!("{v:.0}"), |v: f64| format!("{v:.1e}"));
+    let whole = |v: f64| format!("{v:.0}");
     let success = |row: &Row| flag(Some(row.is_solved()));
     let inside = |row: &Row| flag(Some(row.number("validation_error").is_some_and(|error| error < FLAT)));
     let listed = |name, label, estimator, of| Metric::new(name, label, estimator, of).in_csv().in_tables();
