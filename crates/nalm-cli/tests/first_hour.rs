@@ -343,7 +343,7 @@ fn exports_have_all_columns_and_can_be_narrowed() {
     assert_eq!(lines(&["--status", "solved"]) + lines(&["--status", "unsolved"]), all);
     assert!((1..all).contains(&lines(&["--module", "nmu"])));
     let json = succeed(here, &["export", "--jsonl", "-", "--module", "snmu", "--experiment", "mine.toml"]);
-    assert!(json.lines().count() == 2 && json.contains("\"experiments\":[\"mine\"]"), "{json}");
+    assert!(json.lines().count() == 2 && json.contains("\"experiments\":[\"mine\""), "{json}");
     fails_with(here, &["export", "--csv", "-", "--module", "smnu"], 2, "did you mean 'snmu'");
     fails_with(here, &["export", "--csv", "-", "--status", "solvd"], 2, "did you mean 'solved'");
     // What is exported is what nalm stats reads.
@@ -575,13 +575,33 @@ fn names_are_completed() {
     for (words, want) in [
         ("nalm train --module sn", "snmu snmu-exp"),
         ("nalm run motiv", "motivation"),
-        ("nalm train --noise \"'two\"", "'two-point(1,5)'"),
-        ("nalm run motivation --range \"'U[-20\"", "'U[-20,-10)'"),
+        ("nalm train --noise \"'two\"", "two-point(1,5)"),
+        ("nalm run motivation --range \"'U[-20\"", "U[-20,-10)"),
     ] {
         if let Some(found) = complete(words) {
             assert_eq!(found, want, "{words}");
         }
     }
+}
+
+/// At a terminal, the picture moves. The program `script` makes one, where it is there.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_demo_moves_at_a_terminal() {
+    let folder = folder();
+    let typed = format!("stty cols 80; {} demo --seeds 6", env!("CARGO_BIN_EXE_nalm"));
+    let mut script = Command::new("script");
+    let output = script
+        .args(["-qec", &typed, "/dev/null"])
+        .current_dir(folder.path())
+        .env("TERM", "xterm")
+        .stdin(Stdio::null())
+        .output();
+    let Ok(output) = output else { return };
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}");
+    assert!(text.matches("\u{1b}[17A").count() == 100 && text.contains("step  5000"), "{text}");
+    assert!(text.contains("The NMU solved ") && text.contains("MLP"), "{text}");
 }
 
 /// One page with the same as figures.

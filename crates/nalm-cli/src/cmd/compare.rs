@@ -203,11 +203,9 @@ fn as_text(results: &Results<'_>) -> String {
         let row = |model: usize| Some(tests(&experiment.models[model], &results.paired(0, model, baseline)?));
         let rows: Vec<Vec<String>> = others.filter_map(row).collect();
         if !rows.is_empty() {
-            let head = ["model", "it alone", "other alone", "McNemar p", "it first", "other first", "sign test p"];
+            let head = ["model", "alone", "missed", "McNemar p", "sooner", "later", "sign test p"];
             let head = [head.map(String::from).to_vec()].into_iter();
-            out += &format!(
-                "\nseed by seed against {base}: who alone solves it, and of those that both solve, who first\n"
-            );
+            out += &format!("\nseed by seed against {base}; alone: only it solves a seed, missed: only {base} does\n");
             out += &table(&head.chain(rows).collect::<Vec<_>>());
         }
     }

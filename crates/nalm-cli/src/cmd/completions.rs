@@ -12,21 +12,19 @@ use std::io::Write;
 use std::path::Path;
 
 pub(crate) fn run(registry: &Registry, shell: clap_complete::Shell) -> Result<()> {
-    let mut command = with_names(registry, Cli::command(), shell == clap_complete::Shell::Bash);
+    let mut command = with_names(registry, Cli::command());
     // By way of memory, because the generator panics where it cannot write.
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut command, "nalm", &mut text);
     Ok(std::io::stdout().write_all(&text)?)
 }
 
-/// The command line with the names that an argument may have; others are taken, too, but a shell cannot guess them. Where a shell does not
-/// quote what it inserts, ranges and noises bring their quotes.
-fn with_names(registry: &Registry, command: Command, quoted: bool) -> Command {
+/// The command line with the names that an argument may have; others are taken, too, but a shell cannot guess them.
+fn with_names(registry: &Registry, command: Command) -> Command {
     // Names of this kind must last as long as the program, which ends with them.
     fn last(names: impl IntoIterator<Item = impl ToString>) -> Vec<&'static str> {
         names.into_iter().map(|name| &*name.to_string().leak()).collect()
     }
-    let quote = |name: String| if quoted && name.contains(['[', '(']) { format!("\\'{name}\\'") } else { name };
     let modules = last(registry.catalogue.modules().iter().map(|module| module.single.name));
     let tasks = last(registry.catalogue.tasks().iter().map(|task| task.name()));
     let experiments = last(built_in::names(&registry.catalogue));
@@ -37,8 +35,8 @@ fn with_names(registry: &Registry, command: Command, quoted: bool) -> Command {
         ("task", tasks),
         ("experiments", experiments.clone()),
         ("experiment", experiments),
-        ("noise", last(NOISES.iter().map(|noise| quote(noise.example.to_string())))),
-        ("range", last(PAPER_RANGES.iter().map(|(train, _)| quote(train.to_string())))),
+        ("noise", last(NOISES.iter().map(|noise| noise.example))),
+        ("range", last(PAPER_RANGES.iter().map(|(train, _)| train))),
         ("preset", vec!["smoke", "quick", "laptop", "paper"]),
     ];
     all.iter().fold(command, |command, (argument, names)| with(command, argument, names))

@@ -65,7 +65,7 @@ pub(crate) fn run(registry: &Registry, seeds: u64, html: Option<&Path>) -> Resul
         let ways = |network: &Network<f32>| {
             (0..seeds).map(|seed| Way::of(network, &task, seed, EVERY)).collect::<Result<Vec<_>>>()
         };
-        let mlp = Network::<f32>::single(Mlp::new(2, 1, 100)?);
+        let mlp = Network::<f32>::single(Mlp::new(2, 100, 1)?);
         let picture = Picture { ways: [ways(&nmu)?, ways(&snmu)?], outside: Way::of(&mlp, &task, 0, EVERY)?, mlp };
         return picture.play();
     }
@@ -280,7 +280,7 @@ mod tests {
     fn the_last_picture_shows_where_every_seed_ended() {
         let task = SingleModule::mul(-2.0, -1.0, -6.0, -2.0).unwrap();
         let nmu = Network::<f32>::single(Nmu::new(2, 1).unwrap());
-        let mlp = Network::<f32>::single(Mlp::new(2, 1, 10).unwrap());
+        let mlp = Network::<f32>::single(Mlp::new(2, 10, 1).unwrap());
         let ways: Vec<Way> = (0..6).map(|seed| Way::of(&nmu, &task, seed, EVERY).unwrap()).collect();
         let failed = ways.iter().filter(|way| !way.solved).count();
         assert!((1..6).contains(&failed), "some fail");

@@ -3,7 +3,7 @@
 use super::sound;
 use crate::arguments::{Ended, Export};
 use anyhow::Result;
-use nalm_lab::experiment::{Overrides, built_in};
+use nalm_lab::experiment::{Experiment, Overrides, built_in};
 use nalm_lab::run::{Outline, schedule};
 use nalm_lab::store::{Entry, Index};
 use nalm_lab::{Error, Registry, files};
@@ -24,9 +24,9 @@ pub(crate) fn run(registry: &Registry, arguments: &Export) -> Result<()> {
         ensure_outside(&arguments.store, path)?;
     }
     let wanted = Wanted::new(registry, arguments)?;
-    let experiments = membership(registry, &arguments.experiment)?;
-    let of = |entry: &Entry| experiments.get(&entry.id()).map_or(&[][..], Vec::as_slice);
     if let Some(path) = &arguments.jsonl {
+        let experiments = of_all(registry, &arguments.experiment)?;
+        let of = |entry: &Entry| experiments.get(&entry.id()).map_or(&[][..], Vec::as_slice);
         let line =
             |entry: &Entry| match wanted.takes_all() || with_row(&index, entry, |row| wanted.takes(row, of(entry)))? {
                 true => json_line(&index, entry, of(entry)),
@@ -35,6 +35,8 @@ pub(crate) fn run(registry: &Registry, arguments: &Export) -> Result<()> {
         write(registry, path, |out| lines(&index, line, out))?;
     }
     if let Some(path) = &arguments.csv {
+        let experiments = of_asked(registry, &index, &arguments.experiment)?;
+        let of = |entry: &Entry| experiments.get(&entry.id()).map_or(&[][..], Vec::as_slice);
         let metrics = match index.metrics() {
             Some(names) => names.iter().cloned().collect(),
             None => metrics(&index)?,
@@ -152,24 +154,42 @@ fn lines(index: &Index, line: impl Fn(&Entry) -> Result<Vec<u8>, Error> + Sync, 
     }
 }
 
-/// The experiments that every run belongs to: those that come with the program, and files that were named.
-fn membership(registry: &Registry, named: &[String]) -> Result<BTreeMap<String, Vec<String>>> {
-    let mut experiments: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    let built_in = built_in::names(&registry.catalogue);
-    let own = named.iter().map(String::as_str).filter(|name| !built_in.contains(name)).map(|name| (name, None));
-    let presets =
-        |name: &&'static str| built_in::presets(name).into_iter().map(|preset| Some(preset)).collect::<Vec<_>>();
-    let all = built_in.iter().flat_map(|name| presets(name).into_iter().map(|preset| (*name, preset)));
-    for (name, preset) in all.chain(own) {
-        let experiment = registry.load(name, &Overrides { preset, ..Overrides::default() })?;
+/// The names of the experiments that every run belongs to.
+type Membership = BTreeMap<String, Vec<String>>;
+
+/// Of every experiment that comes with the program, and of those that were named.
+fn of_all(registry: &Registry, named: &[String]) -> Result<Membership> {
+    let names = built_in::names(&registry.catalogue).into_iter().map(String::from).chain(named.iter().cloned());
+    let loaded = names.map(|name| presets(registry, &name)).collect::<Result<Vec<_>>>()?;
+    Ok(membership(registry, loaded.into_iter().flatten()))
+}
+
+/// Of those that the store was asked for, and of those that were named: reading all of them takes a while.
+fn of_asked(registry: &Registry, index: &Index, named: &[String]) -> Result<Membership> {
+    let loaded = named.iter().map(|name| presets(registry, name)).collect::<Result<Vec<_>>>()?;
+    let asked = super::status::asked(registry, index).into_iter().map(|(experiment, _)| experiment);
+    Ok(membership(registry, loaded.into_iter().flatten().chain(asked)))
+}
+
+/// An experiment at every preset; one from a file at its own.
+fn presets(registry: &Registry, name: &str) -> Result<Vec<Experiment>> {
+    let known = built_in::names(&registry.catalogue).contains(&name);
+    let presets = if known { built_in::presets(name).into_iter().map(Some).collect() } else { vec![None] };
+    let load = |preset| Ok(registry.load(name, &Overrides { preset, ..Overrides::default() })?);
+    presets.into_iter().map(load).collect()
+}
+
+fn membership(registry: &Registry, experiments: impl Iterator<Item = Experiment>) -> Membership {
+    let mut all = Membership::new();
+    for experiment in experiments {
         for id in experiment.ids_of_all_versions(&registry.catalogue) {
-            let names = experiments.entry(id).or_default();
+            let names = all.entry(id).or_default();
             if !names.contains(&experiment.name) {
                 names.push(experiment.name.clone());
             }
         }
     }
-    Ok(experiments)
+    all
 }
 
 /// A row with its experiments. Rows have their keys in order, so that this one finds its place without reading all of them; rows of

@@ -27,6 +27,9 @@ struct Standing<'a> {
     /// Runs that are missing, and of which there is a row of an earlier version of the numerics.
     earlier: usize,
     failed: Vec<Value>,
+    /// Whether there is anything of it that nobody asked for by another name.
+    #[serde(skip)]
+    is_news: bool,
 }
 
 /// An experiment, and what was typed to change it.
@@ -42,10 +45,17 @@ pub(crate) fn run(registry: &Registry, arguments: &Status) -> Result<()> {
             let loaded = registry.load_all(&arguments.experiments, &overrides)?;
             loaded.into_iter().map(|experiment| (experiment, overrides.typed())).collect()
         }
-        false => found(registry, &index, &overrides)?,
+        false => found(registry, &index, &overrides, arguments.all)?,
     };
-    let all: Vec<Standing<'_>> =
-        experiments.iter().map(|(experiment, typed)| standing(registry, experiment, typed, &index, &failed)).collect();
+    // Experiments share runs: one that was not asked for is only worth a line if it has some of its own.
+    let mut explained: BTreeSet<String> = BTreeSet::new();
+    let mut all: Vec<Standing<'_>> = Vec::new();
+    for (experiment, typed) in &experiments {
+        let mut standing = standing(registry, experiment, typed, &index, &failed);
+        let own = experiment.ids_of_all_versions(&registry.catalogue).into_iter().filter(|id| index.has(id));
+        standing.is_news = own.fold(false, |news, id| explained.insert(id) || news);
+        all.push(standing);
+    }
     let is_shown =
         |s: &&Standing<'_>| s.runs > 0 && (named || arguments.all || s.done + s.earlier > 0 || !s.failed.is_empty());
     let (rows, segments, failures) = (index.entries().len(), index.segments(), failed.len());
@@ -63,16 +73,17 @@ pub(crate) fn run(registry: &Registry, arguments: &Status) -> Result<()> {
         let Index { torn, duplicates, problems, .. } = &index;
         let rest = counted(failures, "failed") + &counted(*torn, "torn lines") + &counted(*duplicates, "duplicates");
         let rest = rest + &counted(problems.len(), "problems");
-        writeln!(out, "{}: {rows} runs in {segments} segments{rest}", crate::shown(&store))?;
+        let s = |n: usize| if n == 1 { "" } else { "s" };
+        let (runs, parts) = (format!("{rows} run{}", s(rows)), format!("{segments} segment{}", s(segments)));
+        writeln!(out, "{}: {runs} in {parts}{rest}", crate::shown(&store))?;
         let shown: Vec<&Standing<'_>> = all.iter().filter(is_shown).collect();
         if !shown.is_empty() {
             let head = ["experiment", "preset", "done"].map(String::from).to_vec();
             let rows = [head].into_iter().chain(shown.iter().map(|s| line(s)));
             write!(out, "\n{}", table(&rows.collect::<Vec<_>>()))?;
         }
-        let hidden: BTreeSet<&str> = all.iter().filter(|s| !is_shown(s) && s.runs > 0).map(|s| s.experiment).collect();
-        if !hidden.is_empty() {
-            writeln!(out, "\nOf other experiments and presets there is nothing; --all lists them.")?;
+        if !named && !arguments.all {
+            writeln!(out, "\n--all lists the other experiments that come with nalm, too.")?;
         }
         for row in &failed {
             let (word, text) = (paint(To::Output, Tone::Bad, "failed:"), reason(row));
@@ -117,37 +128,52 @@ fn standing<'a>(
     let missing = experiment.runs.iter().filter(|run| !index.has(&run.id()));
     let is_there = |run: &Spec| registry.catalogue.with_earlier_numerics(run).iter().any(|run| index.has(&run.id()));
     let earlier = missing.filter(|run| is_there(run)).count();
-    Standing { experiment: name, preset, changes, done, runs: ids.len(), earlier, failed }
+    Standing { experiment: name, preset, changes, done, runs: ids.len(), earlier, failed, is_news: true }
 }
 
 /// What was asked of the store, somebody's own experiments first, then those that come with the program, at every preset.
-fn found(registry: &Registry, index: &Index, overrides: &Overrides) -> Result<Vec<Asked>> {
+fn found(registry: &Registry, index: &Index, overrides: &Overrides, all: bool) -> Result<Vec<Asked>> {
     let built_in = built_in::names(&registry.catalogue);
-    let mut asked: Vec<Asked> = Vec::new();
-    let mut seen = BTreeSet::new();
-    let mut add = |asked: &mut Vec<Asked>, experiment: Experiment, typed: String| {
-        if seen.insert((experiment.name.clone(), experiment.preset.clone(), typed.clone())) {
-            asked.push((experiment, typed));
-        }
+    let mut asked = asked(registry, index);
+    let mut seen: BTreeSet<_> = asked.iter().map(key).collect();
+    // The longer of two that are alike comes first, and then says what the shorter one would.
+    let order = |(experiment, typed): &Asked| {
+        let (name, built_in) = (experiment.name.clone(), built_in.contains(&experiment.name.as_str()));
+        (built_in, name, std::cmp::Reverse(experiment.runs.len()), typed.clone())
     };
-    let mut typed: Vec<&Session> = index.sessions.iter().collect();
-    typed.sort_by(|a, b| a.arguments.cmp(&b.arguments));
-    typed.dedup_by(|a, b| a.arguments == b.arguments);
-    for session in typed {
-        // Files that are not here any more, and options of other versions, are passed over.
-        requests(registry, session).into_iter().for_each(|(experiment, typed)| add(&mut asked, experiment, typed));
+    asked.sort_by_cached_key(order);
+    let ids = asked.iter().flat_map(|(experiment, _)| experiment.ids_of_all_versions(&registry.catalogue));
+    let explained: BTreeSet<String> = ids.filter(|id| index.has(id)).collect();
+    if !all && explained.len() >= index.entries().len() {
+        // Nothing is left to explain, and reading all experiments takes a while.
+        return Ok(asked);
     }
-    asked.sort_by_key(|(experiment, _)| built_in.contains(&experiment.name.as_str()));
     for name in &built_in {
         let presets = overrides.preset.clone().map_or_else(|| built_in::presets(name), |preset| vec![preset]);
         for preset in presets {
             let overrides = Overrides { preset: Some(preset), ..overrides.clone() };
             // Not every experiment has every preset or setting.
             let loaded = registry.load(name, &overrides);
-            loaded.into_iter().for_each(|experiment| add(&mut asked, experiment, overrides.typed()));
+            let loaded = loaded.into_iter().map(|experiment| (experiment, overrides.typed()));
+            asked.extend(loaded.filter(|own| seen.insert(key(own))));
         }
     }
     Ok(asked)
+}
+
+/// What tells one request from another.
+fn key((experiment, typed): &Asked) -> (String, String, String, usize) {
+    (experiment.name.clone(), experiment.preset.clone(), typed.clone(), experiment.runs.len())
+}
+
+/// What was asked of the store, as the headers of its segments tell.
+pub(super) fn asked(registry: &Registry, index: &Index) -> Vec<Asked> {
+    let mut typed: Vec<&Session> = index.sessions.iter().collect();
+    typed.sort_by(|a, b| a.arguments.cmp(&b.arguments));
+    typed.dedup_by(|a, b| a.arguments == b.arguments);
+    let mut seen = BTreeSet::new();
+    // Files that are not here any more, and options of other versions, are passed over.
+    typed.into_iter().flat_map(|session| requests(registry, session)).filter(|own| seen.insert(key(own))).collect()
 }
 
 /// The experiments that a process was asked for.
