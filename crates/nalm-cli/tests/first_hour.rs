@@ -53,7 +53,7 @@ fn rows_of_changed_experiments_are_found_again() {
     let all = succeed(here, &["status", "--all"]);
     assert!(all.lines().count() > 60 && all.contains("mnist-sequential"), "{all}");
     let list = json(here, &["status", "--json"]);
-    assert_eq!(list["experiments"][0]["experiment"], "mine-with-a-name-of-some-length");
+    assert_eq!(list["experiments"][0]["experiment"], "mine");
 }
 
 /// One sentence and one code, whoever misses it.
