@@ -9,7 +9,7 @@ use nalm_lab::figure::{columns, estimates, record};
 use nalm_lab::report::csv;
 use nalm_lab::stats::paired::{self, Judged, p_value};
 use nalm_lab::stats::{Estimate, beta, gamma, wilson};
-use nalm_lab::summary::metric::small;
+use nalm_lab::summary::metric::sparsity;
 use nalm_lab::summary::show;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -196,7 +196,7 @@ fn print_table(table: &Table) -> Result<()> {
             group.n.to_string(),
             show(success, |v| format!("{v:.3}")),
             show(solved_at, |v| format!("{v:.0}")),
-            show(corrected, small),
+            show(corrected, sparsity),
         ]
     };
     let head = ["group", "n", "success", "solved at", "sparsity error"].map(String::from).to_vec();

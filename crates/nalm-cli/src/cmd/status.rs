@@ -166,8 +166,14 @@ fn key((experiment, typed): &Asked) -> (String, String, String, usize) {
     (experiment.name.clone(), experiment.preset.clone(), typed.clone(), experiment.runs.len())
 }
 
+/// Of stores with more rows than this, it is not looked up what they were asked for: a plan takes far more memory than an index.
+const MOST_PLANNED: usize = 100_000;
+
 /// What was asked of the store, as the headers of its segments tell.
 pub(super) fn asked(registry: &Registry, index: &Index) -> Vec<Asked> {
+    if index.entries().len() > MOST_PLANNED {
+        return Vec::new();
+    }
     let mut typed: Vec<&Session> = index.sessions.iter().collect();
     typed.sort_by(|a, b| a.arguments.cmp(&b.arguments));
     typed.dedup_by(|a, b| a.arguments == b.arguments);

@@ -101,13 +101,15 @@ pub fn plain(v: f64) -> String {
     format!("{v:.2}")
 }
 
-/// Errors, over many powers of ten. Below the resolution of double precision they are 0, which the beta distribution cannot hold.
+/// Errors, over many powers of ten.
 pub fn small(v: f64) -> String {
-    if v.abs() <= NOTHING { "0".into() } else { format!("{v:.1e}") }
+    if v == 0.0 { "0".into() } else { format!("{v:.1e}") }
 }
 
-/// What stands for 0 in a beta distribution.
-const NOTHING: f64 = 1e-16;
+/// Sparsity errors. A beta distribution cannot hold 0, for which its smallest number stands.
+pub fn sparsity(v: f64) -> String {
+    small(if v <= beta::MARGIN { 0.0 } else { v })
+}
 
 /// Per cent, with the sign.
 pub fn percent(v: f64) -> String {
@@ -141,7 +143,7 @@ pub fn list() -> Vec<Metric> {
         },
         Metric {
             over: Over::Solved,
-            show: small,
+            show: sparsity,
             panel: Some(("Sparsity error (1e-16 stands for 0)", true)),
             ..listed("sparsity_error", "sparsity error", Beta, |row| row.number("sparsity_error"))
         },
