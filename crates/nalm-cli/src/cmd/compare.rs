@@ -20,6 +20,8 @@ const PLOT: usize = 41;
 pub(crate) fn run(registry: &Registry, arguments: &Compare) -> Result<()> {
     let page = arguments.html.as_deref().map(split).transpose()?;
     let mut experiment = experiment(registry, arguments)?;
+    let firsts = experiment.groups.iter().filter(|group| group.place == experiment.groups[0].place);
+    firsts.for_each(|group| super::train::hint(registry, &experiment.runs[group.runs.start]));
     let run = Run::of_store(&arguments.store, arguments.threads);
     complete(registry, &run, std::slice::from_ref(&experiment), |_| Ok(()))?;
     let index = registry.store(&arguments.store).existing()?;

@@ -51,13 +51,13 @@ pub(crate) fn run(registry: &Registry, arguments: &Train) -> Result<()> {
         // A row of a run that was not carried out to its end would be taken for one.
         (true, Some(_)) => {}
         (true, None) => super::print_json_line(&numbers_row(&spec, &outcome, None).normalised())?,
-        (false, _) => summary(registry, &built, &outcome)?,
+        (false, _) => summary(registry, &spec, &built, &outcome)?,
     }
     stopped.map_or(Ok(()), |stopped| Err(stopped.into()))
 }
 
 /// Says so before training if a unit cannot represent what it is to learn.
-fn hint(registry: &Registry, spec: &Spec) {
+pub(super) fn hint(registry: &Registry, spec: &Spec) {
     let (Ok(module), Ok(operation)) =
         (registry.catalogue.module(spec.module()), spec.text("operation").parse::<Operation>())
     else {
@@ -71,7 +71,7 @@ fn hint(registry: &Registry, spec: &Spec) {
 }
 
 /// What came of a run.
-fn summary(registry: &Registry, built: &Built, outcome: &Outcome<f32>) -> Result<()> {
+fn summary(registry: &Registry, spec: &Spec, built: &Built, outcome: &Outcome<f32>) -> Result<()> {
     let mut out = std::io::stdout().lock();
     let verdict = outcome.flat.unwrap_or(outcome.simulated);
     let (tone, word) = match outcome.status {
@@ -96,8 +96,11 @@ fn summary(registry: &Registry, built: &Built, outcome: &Outcome<f32>) -> Result
     if built.schedule.is_some() {
         writeln!(out, "attempts          {}", outcome.reinitialisations + 1)?;
     }
+    // A table's inputs have names.
+    let columns = spec.text("columns").split(',').collect::<Vec<_>>();
+    let columns = if columns.len() == built.network.shape().inputs { columns } else { Vec::new() };
     let has_numbers = outcome.params.iter().all(|p| p.is_finite());
-    match if has_numbers { formula::read(&built.network, &outcome.params, &[])? } else { None } {
+    match if has_numbers { formula::read(&built.network, &outcome.params, &columns)? } else { None } {
         Some(lines) => lines.iter().try_for_each(|line| writeln!(out, "formula           {line}"))?,
         None => writeln!(out, "formula           no simple formula")?,
     }
