@@ -32,6 +32,7 @@ fn every_verb_explains_itself_with_an_example() {
         "list",
         "train",
         "run",
+        "submit",
         "status",
         "report",
         "reproduce",
