@@ -12,13 +12,21 @@ action=${1:?give up, power, cut or down}
 folder=${2:?give a folder}
 export SLURM_CONF=$folder/slurm.conf
 
-# Processes of this cluster with this name, whatever has become of their parents.
-ours() {
+# What tasks of this cluster run, on one node or on all of them, whatever has become of their parents.
+running() {
   local process
   for process in /proc/[0-9]*; do
-    if [ "$(cat "$process/comm" 2>/dev/null)" = "$1" ] && grep -qzxF "SLURM_CONF=$SLURM_CONF" "$process/environ" 2>/dev/null; then
+    if grep -qzxF "SLURM_CONF=$SLURM_CONF" "$process/environ" 2>/dev/null && grep -qzx "SLURMD_NODENAME=${1:-.*}" "$process/environ" 2>/dev/null; then
       echo "${process#/proc/}"
     fi
+  done
+}
+
+# The daemons that look after tasks; they hide their environment, but not where they are.
+keepers() {
+  local process
+  for process in $(pgrep -x slurmstepd || true); do
+    if [ "$(readlink "/proc/$process/cwd")" = "$folder" ]; then echo "$process"; fi
   done
 }
 
@@ -101,16 +109,17 @@ CONF
 }
 
 power() {
-  local node=$1 id step child
+  local node=$1 process keeper
+  local lost=()
   stop "$folder/slurmd.$node.pid" -KILL
-  for id in $(squeue -h -r -w "$node" -o %A); do
-    for step in $(ours slurmstepd); do
-      if tr '\0' ' ' <"/proc/$step/cmdline" | grep -qF "slurmstepd: [$id."; then
-        for child in $(ps -o pid= --ppid "$step"); do kill -KILL -- "-$child" 2>/dev/null || true; done
-        kill -KILL "$step" 2>/dev/null || true
-      fi
+  for process in $(running "$node"); do
+    lost+=("$process")
+    for keeper in $(keepers); do
+      [ "$(ps -o ppid= -p "$process" | tr -d ' ')" != "$keeper" ] || lost+=("$keeper")
     done
   done
+  [ "${#lost[@]}" -gt 0 ] || { echo "nothing ran on $node" >&2; exit 1; }
+  kill -KILL "${lost[@]}" 2>/dev/null || true
 }
 
 case $action in
@@ -119,7 +128,7 @@ power) power "${3:?give a node}" ;;
 cut) stop "$folder/slurmd.${3:?give a node}.pid" -KILL ;;
 down)
   for file in "$folder"/slurmd.*.pid "$folder/slurmctld.pid"; do stop "$file"; done
-  for process in $(ours slurmstepd) $(ours nalm); do kill -KILL "$process" 2>/dev/null || true; done
+  for process in $(keepers) $(running); do kill -KILL "$process" 2>/dev/null || true; done
   stop "$folder/munge/pid"
   ;;
 *) echo "give up, power, cut or down" >&2; exit 2 ;;

@@ -3,7 +3,7 @@
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
 /// Stopped, and the same command continues.
@@ -16,6 +16,8 @@ struct Flags {
     at_once: Arc<AtomicBool>,
     /// Whether nothing is under way that could be asked.
     idle: Arc<AtomicBool>,
+    /// How many listen.
+    listening: AtomicUsize,
 }
 
 static FLAGS: OnceLock<Flags> = OnceLock::new();
@@ -23,7 +25,7 @@ static FLAGS: OnceLock<Flags> = OnceLock::new();
 /// Takes signals over, before anything else is done.
 pub(crate) fn install() -> std::io::Result<()> {
     let yes = || Arc::new(AtomicBool::new(true));
-    let flags = Flags { asked: Arc::default(), at_once: yes(), idle: yes() };
+    let flags = Flags { asked: Arc::default(), at_once: yes(), idle: yes(), listening: AtomicUsize::new(0) };
     #[cfg(unix)]
     {
         flag::register_conditional_shutdown(signal_hook::consts::SIGUSR1, STOPPED.into(), Arc::clone(&flags.idle))?;
@@ -39,13 +41,13 @@ pub(crate) fn install() -> std::io::Result<()> {
     Ok(())
 }
 
-/// As long as it lives, a first signal is a wish, and not the end.
+/// As long as one lives, a first signal is a wish, and not the end.
 pub(crate) struct Listening;
 
 impl Listening {
     /// Begins to listen.
     pub(crate) fn new() -> Self {
-        if let Some(flags) = FLAGS.get() {
+        if let Some(flags) = FLAGS.get().filter(|flags| flags.listening.fetch_add(1, Relaxed) == 0) {
             flags.at_once.store(flags.asked.load(Relaxed), Relaxed);
             flags.idle.store(false, Relaxed);
         }
@@ -60,7 +62,7 @@ impl Listening {
 
 impl Drop for Listening {
     fn drop(&mut self) {
-        if let Some(flags) = FLAGS.get() {
+        if let Some(flags) = FLAGS.get().filter(|flags| flags.listening.fetch_sub(1, Relaxed) == 1) {
             flags.at_once.store(true, Relaxed);
             flags.idle.store(true, Relaxed);
         }

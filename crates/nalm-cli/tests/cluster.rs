@@ -330,7 +330,7 @@ fn scripts() {
             "--print",
         ];
         // This machine has no use for lines of one's own.
-        let local = [&arguments[..11], &["--print"]].concat();
+        let local = [&arguments[..12], &["--print"]].concat();
         let script = succeed(&here, if name == "local" { &local } else { &arguments });
         let file = here.join(format!("{name}.sh"));
         std::fs::write(&file, &script).unwrap();

@@ -3,6 +3,7 @@
 use super::sound;
 use crate::arguments::{Reproduce, Run, Sharded};
 use crate::progress::{Progress, duration};
+use crate::signal::Listening;
 use anyhow::{Result, bail};
 use nalm_lab::cluster::{Others, Plan, environment};
 use nalm_lab::experiment::Experiment;
@@ -95,6 +96,8 @@ fn carry_out(
     if !arguments.dry_run && !missing.is_empty() {
         prepare(&registry.catalogue, &missing, &Resources { mnist: arguments.mnist.clone() })?;
         let typed = std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
+        // From the first line of the segment to its last.
+        let _listening = Listening::new();
         let mut segment = Segment::create(&store, &typed.collect::<Vec<_>>())?;
         let others = if shared { Some(Others::new(&store)?) } else { None };
         let result = turns.iter().filter(|runs| !runs.is_empty()).try_for_each(|runs| {

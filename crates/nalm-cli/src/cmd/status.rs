@@ -62,7 +62,7 @@ impl Outlook {
 }
 
 pub(crate) fn run(registry: &Registry, arguments: &Status) -> Result<()> {
-    let Some(pause) = arguments.watch else { return once(registry, arguments).map(drop) };
+    let Some(pause) = arguments.watch else { return once(registry, arguments) };
     let mut before: Option<(Instant, usize)> = None;
     loop {
         if std::io::stdout().is_terminal() {
@@ -76,7 +76,7 @@ pub(crate) fn run(registry: &Registry, arguments: &Status) -> Result<()> {
                 let (passed, done) = (now.duration_since(since).as_secs_f64(), then.saturating_sub(missing));
                 if done > 0 {
                     let left = duration(missing as f64 * passed / done as f64);
-                    say!("{done} runs in the last {}; about {left} to go at this pace", duration(passed));
+                    say!("{done} runs in {}; about {left} to go at this pace", duration(passed));
                 }
             }
             other => return other,
@@ -86,7 +86,9 @@ pub(crate) fn run(registry: &Registry, arguments: &Status) -> Result<()> {
 }
 
 fn once(registry: &Registry, arguments: &Status) -> Result<()> {
-    let index = registry.store(&arguments.store).existing()?;
+    let store = registry.store(&arguments.store);
+    // Whoever watches may begin before the first worker does.
+    let index = if arguments.watch.is_some() { store.index()? } else { store.existing()? };
     let failed = index.failed()?;
     let in_conflict = |problem: &Problem| match problem {
         Problem::Conflict { id, .. } => Some(id.clone()),
