@@ -294,6 +294,13 @@ impl Columns {
         Self { meaning, scales, target_scale: size(&y), x, y, mixed, parity }
     }
 
+    /// The same columns with another target.
+    pub(crate) fn with_target(&self, y: Vec<f64>) -> Self {
+        let view = View { x: self.x.clone(), y };
+        let parity = view.parity();
+        Self { target_scale: size(&view.y), y: view.y, parity, ..self.clone() }
+    }
+
     /// Some rows, scaled.
     pub(crate) fn view(&self, rows: &[usize]) -> View {
         let part = |x: &[f64], scale: f64| rows.iter().map(|&k| x[k] / scale).collect();

@@ -103,6 +103,40 @@ impl Matrix {
         (0..self.columns()).map(|j| dot(self.column(j), y)).collect()
     }
 
+    /// All products of two columns, in tiles that stay in registers: for many columns.
+    pub(crate) fn gram_tiled(&self) -> Vec<Vec<f64>> {
+        const TILE: usize = 4;
+        let n = self.columns();
+        let width = n.div_ceil(TILE) * TILE;
+        let mut by_rows = vec![0.0; width * self.rows];
+        for j in 0..n {
+            for (k, &x) in self.column(j).iter().enumerate() {
+                by_rows[k * width + j] = x;
+            }
+        }
+        let mut gram = vec![vec![0.0; n]; n];
+        for i in (0..n).step_by(TILE) {
+            for j in (i..n).step_by(TILE) {
+                let mut sums = [[0.0; TILE]; TILE];
+                for row in by_rows.chunks_exact(width) {
+                    let (a, b) = (&row[i..i + TILE], &row[j..j + TILE]);
+                    for (sums, a) in sums.iter_mut().zip(a) {
+                        for (sum, b) in sums.iter_mut().zip(b) {
+                            *sum += a * b;
+                        }
+                    }
+                }
+                for (di, sums) in sums.iter().enumerate().take(n - i) {
+                    for (dj, &sum) in sums.iter().enumerate().take(n.saturating_sub(j)) {
+                        gram[i + di][j + dj] = sum;
+                        gram[j + dj][i + di] = sum;
+                    }
+                }
+            }
+        }
+        gram
+    }
+
     /// All products of two columns.
     pub(crate) fn gram(&self) -> Vec<Vec<f64>> {
         let n = self.columns();

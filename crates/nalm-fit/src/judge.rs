@@ -103,8 +103,32 @@ impl<'a> Judge<'a> {
 
     /// Judges a form over the scaled view.
     pub(crate) fn judge(&self, form: &Form, rms: f64) -> Option<Judged> {
-        let form = if form.add.is_none() { self.with_simple_parts(form, rms)? } else { form.clone() };
-        self.finish(self.columns.unscaled(&form))
+        match &form.add {
+            None => self.finish(self.columns.unscaled(&self.with_simple_parts(form, rms)?)),
+            Some(other) => self.judge_sum(form, other, rms),
+        }
+    }
+
+    /// What is added gets simple constants and is subtracted from the target; the rest is judged by itself, then both together.
+    fn judge_sum(&self, form: &Form, other: &Form, rms: f64) -> Option<Judged> {
+        let Columns { x, y, mixed, target_scale, .. } = self.columns;
+        let mut other = self.columns.unscaled(other).simplified(mixed);
+        for sum in &mut other.sums {
+            let scale = simplify_sum(sum, 1e-8)?;
+            other.factor *= outside(scale, sum.power);
+        }
+        other.factor = constants::meant(other.factor, 1e-8).map_or(other.factor, |m| m.value);
+        let known = other.values(x, y.len());
+        let rest: Vec<f64> = y.iter().zip(known).map(|(y, v)| y - v).collect();
+        if rest.iter().any(|z| !z.is_finite()) || rest.iter().all(|z| *z == 0.0) {
+            return None;
+        }
+        let rest = self.columns.with_target(rest);
+        let mut own = Form { add: None, ..form.clone() };
+        own.factor *= target_scale / rest.target_scale;
+        let judged = Judge::new(&rest, self.split).judge(&own, rms)?;
+        // What is left of a difference has fewer digits than the target; the sum decides.
+        Some(self.test(Form { add: Some(Box::new(other)), ..judged.form }))
     }
 
     /// Simple exponents and fitted constants, if the search rows then agree.

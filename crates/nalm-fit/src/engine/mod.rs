@@ -1,7 +1,27 @@
 //! The engines, from the cheapest to the dearest: one file each, behind one trait. A new engine is a file and a line in [`all`].
 
+mod dictionary;
+mod divide;
+mod grow;
+mod implicit;
+mod logarithms;
+mod polynomial;
 mod powers;
+mod quadratic;
+mod roots;
+mod sparse;
+mod sums;
 
+use self::divide::Divide;
+use self::grow::Grow;
+use self::implicit::Implicit;
+use self::logarithms::Logarithms;
+use self::polynomial::Polynomial;
+use self::powers::Powers;
+use self::quadratic::Quadratic;
+use self::roots::Roots;
+use self::sparse::Sparse;
+use self::sums::Sums;
 use crate::columns::View;
 use crate::form::Form;
 use std::ops::ControlFlow;
@@ -26,5 +46,19 @@ pub(crate) trait Engine {
 
 /// All engines in the order in which they are asked.
 pub(crate) fn all() -> Vec<Box<dyn Engine>> {
-    vec![Box::new(powers::Powers)]
+    vec![
+        Box::new(Powers),
+        Box::new(Grow),
+        Box::new(Polynomial),
+        Box::new(Logarithms(&[&[0]])),
+        Box::new(Divide::Relations),
+        Box::new(Implicit),
+        Box::new(Sums(&[2])),
+        Box::new(Sparse),
+        Box::new(Divide::Sparse),
+        Box::new(Roots),
+        Box::new(Quadratic),
+        Box::new(Logarithms(&[&[0, 0], &[0, 1], &[0, 0, 0], &[0, 0, 1]])),
+        Box::new(Sums(&[3, 4])),
+    ]
 }
