@@ -1,6 +1,7 @@
 //! What can be typed.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use nalm_lab::cluster::{Part, Scheduler};
 use nalm_lab::experiment::Overrides;
 use serde_json::Value;
 use std::path::PathBuf;
@@ -85,7 +86,9 @@ pub(crate) enum Verb {
         file: PathBuf,
     },
     /// Carry out an experiment; what is done already is not done again.
-    Run(Run),
+    Run(Sharded),
+    /// Carry out an experiment by means of a scheduler: Slurm, LSF, PBS, SGE, HyperQueue.
+    Submit(Submit),
     /// What the store holds of each experiment.
     Status(Status),
     /// Tables, figure and page of an experiment.
@@ -323,6 +326,31 @@ pub(crate) struct Changes {
     pub(crate) sweep: Vec<(String, Vec<Value>)>,
 }
 
+impl Choice {
+    /// The same choice as words of another command line.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let Changes { preset, seeds, steps, stream, range, test_range, set, sweep } = &self.changes;
+        let mut words = self.experiments.clone();
+        let mut add = |name: &str, value: String| words.extend([format!("--{name}"), value]);
+        preset.iter().for_each(|preset| add("preset", preset.clone()));
+        seeds.iter().for_each(|seeds| add("seeds", seeds.to_string()));
+        steps.iter().for_each(|steps| add("steps", steps.to_string()));
+        stream.iter().for_each(|stream| add("stream", stream.to_string()));
+        range.iter().for_each(|range| add("range", range.to_string()));
+        test_range.iter().for_each(|range| add("test-range", range.to_string()));
+        set.iter().for_each(|(key, value)| add("set", format!("{key}={}", written(value))));
+        for (key, values) in sweep {
+            add("sweep", format!("{key}={}", values.iter().map(written).collect::<Vec<_>>().join(";")));
+        }
+        words
+    }
+
+    /// What the command line changes.
+    pub(crate) fn overrides(&self) -> anyhow::Result<Overrides> {
+        self.changes.overrides()
+    }
+}
+
 impl Changes {
     /// What the command line changes.
     pub(crate) fn overrides(&self) -> anyhow::Result<Overrides> {
@@ -347,12 +375,30 @@ impl Changes {
 /// USR1: exit code 75); the same command continues.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  nalm run single-module --preset quick\n  nalm run my-experiment.toml --seeds 100 --dry-run\n  nalm run single-module --set learning_rate=0.01"
+    after_help = "Examples:\n  nalm run single-module --preset quick\n  nalm run my-experiment.toml --seeds 100 --dry-run\n  nalm run single-module --set learning_rate=0.01\n  nalm run noise-sweep --preset paper --shard auto --steal"
 )]
+pub(crate) struct Sharded {
+    #[command(flatten)]
+    pub(crate) run: Run,
+    /// Carry out one of N parts of the plan, counted from 0. With auto, the variables of the scheduler say which (Slurm, LSF, SGE, MPI), or auto/N where
+    /// they do not tell how many there are (PBS, HyperQueue)
+    #[arg(long, value_name = "I/N|auto", value_parser = parse_part)]
+    pub(crate) shard: Option<Part>,
+    /// Then go on with what the other parts still lack.
+    #[arg(long, requires = "shard")]
+    pub(crate) steal: bool,
+}
+
+fn parse_part(text: &str) -> nalm_lab::Result<Part> {
+    text.parse()
+}
+
+/// What is to be run, and on what.
+#[derive(Args, Debug)]
 pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) choice: Choice,
-    /// Threads [default: all cores]
+    /// Threads [default: all cores, or those that a scheduler allots]
     #[arg(short = 'j', long, env = "NALM_THREADS", hide_env_values = true, value_parser = parse_threads, allow_negative_numbers = true)]
     pub(crate) threads: Option<usize>,
     /// Where rows are kept.
@@ -369,6 +415,75 @@ pub(crate) struct Run {
     pub(crate) dry_run: bool,
 }
 
+/// Write a script in which so many tasks carry out what the store still lacks, and submit it. Tasks may be killed, started twice or never: the
+/// same command submits what is missing then. How to go about it: docs/cluster.md.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n  nalm submit noise-sweep --preset paper --scheduler slurm --tasks 8 --cpus 16 --time 2h --directive=--partition=long\n  nalm submit single-module --scheduler lsf --tasks 4 --print\n  nalm submit single-module --scheduler local --tasks 2 --cpus 1"
+)]
+pub(crate) struct Submit {
+    #[command(flatten)]
+    pub(crate) choice: Choice,
+    /// slurm, lsf, pbs, sge or hq; local for processes on this machine.
+    #[arg(long, value_parser = parse_scheduler)]
+    pub(crate) scheduler: &'static Scheduler,
+    /// Workers; each takes its part of the plan, and then what others lack.
+    #[arg(long, default_value_t = 1, value_parser = parse_threads)]
+    pub(crate) tasks: usize,
+    /// Processors of each worker.
+    #[arg(long, default_value_t = 4, value_parser = parse_threads)]
+    pub(crate) cpus: usize,
+    /// The most that a worker may take, such as 90m, 2h or 1:30:00 [default: from what rows in the store took]
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub(crate) time: Option<u64>,
+    /// A line of your own for the scheduler, such as --directive=--partition=long; may be repeated.
+    #[arg(long, value_name = "LINE", allow_hyphen_values = true)]
+    pub(crate) directive: Vec<String>,
+    /// Where rows are kept, and scripts and logs in its folder jobs.
+    #[arg(long, env = "NALM_STORE", hide_env_values = true, default_value = "results")]
+    pub(crate) store: PathBuf,
+    /// Where MNIST's four IDX files are [default: NALM_MNIST, or the project's data/mnist]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) mnist: Option<PathBuf>,
+    /// Seconds between two checkpoints of a run with images.
+    #[arg(long, value_name = "SECONDS", default_value_t = 120)]
+    pub(crate) checkpoint: u64,
+    /// Print the script, and submit nothing.
+    #[arg(long)]
+    pub(crate) print: bool,
+}
+
+fn parse_scheduler(text: &str) -> nalm_lab::Result<&'static Scheduler> {
+    text.parse()
+}
+
+/// Seconds from 90m, 2h, 1h30m, 45s, H:MM:SS or D-H:MM:SS.
+fn parse_time(text: &str) -> Result<u64, String> {
+    let wrong = || "give a time such as 90m, 2h, 1h30m or 1:30:00 (hours, minutes, seconds)".to_string();
+    let whole = |text: &str| text.parse::<u64>().ok().filter(|n| *n < 100_000);
+    let sum = |parts: &[(Option<u64>, u64)]| {
+        parts.iter().try_fold(0, |sum, (n, unit)| Some(sum + (*n)? * unit)).filter(|seconds| *seconds > 0)
+    };
+    let (days, rest) = text.split_once('-').map_or((Some(0), text), |(days, rest)| (whole(days), rest));
+    if let [hours, minutes, seconds] = *rest.split(':').collect::<Vec<_>>() {
+        let parts = [(days, 86_400), (whole(hours), 3_600), (whole(minutes), 60), (whole(seconds), 1)];
+        return sum(&parts).ok_or_else(wrong);
+    }
+    let mut parts = Vec::new();
+    let mut rest = text;
+    while let Some(end) = rest.find(['d', 'h', 'm', 's']) {
+        let unit = match rest.as_bytes()[end] {
+            b'd' => 86_400,
+            b'h' => 3_600,
+            b'm' => 60,
+            _ => 1,
+        };
+        parts.push((whole(&rest[..end]), unit));
+        rest = &rest[end + 1..];
+    }
+    if rest.is_empty() { sum(&parts).ok_or_else(wrong) } else { Err(wrong()) }
+}
+
 fn parse_threads(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|n| *n > 0).ok_or_else(|| "it must be a whole number, 1 or more".into())
 }
@@ -382,7 +497,7 @@ impl Run {
 
     /// What the command line changes. All experiments at full length is a matter of many hours, and so has to be asked for.
     pub(crate) fn overrides(&self) -> anyhow::Result<Overrides> {
-        let mut overrides = self.choice.changes.overrides()?;
+        let mut overrides = self.choice.overrides()?;
         if self.choice.experiments == ["all"] {
             overrides.preset.get_or_insert_with(|| "quick".into());
         }
@@ -394,6 +509,14 @@ impl Run {
 fn value(text: &str) -> Value {
     let parsed = text.trim().parse::<toml::Value>().ok();
     parsed.and_then(|value| serde_json::to_value(value).ok()).unwrap_or_else(|| text.into())
+}
+
+/// A value as text that [`value`] reads as the same.
+fn written(given: &Value) -> String {
+    match given {
+        Value::String(text) if value(text) == *given => text.clone(),
+        other => other.to_string(),
+    }
 }
 
 fn parse_set(text: &str) -> Result<(String, Value), String> {
@@ -499,7 +622,7 @@ pub(crate) struct Verify {
 /// Rows, segments and conflicts of a store, and how far the experiments are that were run into it.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  nalm status\n  nalm status --all\n  nalm status single-module my-experiment.toml --set learning_rate=0.01\n\nWith names, it exits with 3 while runs of them are missing."
+    after_help = "Examples:\n  nalm status\n  nalm status --all\n  nalm status single-module my-experiment.toml --set learning_rate=0.01\n  nalm status noise-sweep --preset paper --watch\n\nWith names, it exits with 3 while runs of them are missing."
 )]
 pub(crate) struct Status {
     /// Experiments that come with nalm, or files [default: those that the store has runs of, your own first]
@@ -512,6 +635,10 @@ pub(crate) struct Status {
     /// Where rows are kept.
     #[arg(long, env = "NALM_STORE", hide_env_values = true, default_value = "results")]
     pub(crate) store: PathBuf,
+    /// Look again every so many seconds, until nothing is missing.
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "10", requires = "experiments",
+          value_parser = count)]
+    pub(crate) watch: Option<u64>,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
@@ -606,4 +733,79 @@ pub(crate) enum Store {
         /// The store.
         store: PathBuf,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read() {
+        for (text, seconds) in [
+            ("90m", 5_400),
+            ("2h", 7_200),
+            ("1h30m", 5_400),
+            ("45s", 45),
+            ("1d", 86_400),
+            ("1:30:00", 5_400),
+            ("2-00:00:10", 172_810),
+        ] {
+            assert_eq!(parse_time(text), Ok(seconds), "{text}");
+        }
+        for text in ["", "0", "10", "1:30", "h", "-1h", "0h", "2h3", "1:2:3:4", "x:00:00", "99999999999h", "1:-1:00"] {
+            assert!(parse_time(text).is_err(), "{text}");
+        }
+    }
+
+    /// What `submit` hands on to `run` means the same there.
+    #[test]
+    fn a_choice_is_written_as_it_was_read() {
+        let words = [
+            "single-module",
+            "own.toml",
+            "--preset",
+            "quick",
+            "--seeds",
+            "3",
+            "--steps",
+            "100",
+            "--stream",
+            "reference",
+            "--range",
+            "U[1,2)",
+            "--range",
+            "U[3,4)",
+            "--test-range",
+            "U[2,6)",
+            "--test-range",
+            "U[4,5)",
+            "--set",
+            "learning_rate=0.01",
+            "--set",
+            "noise=U[1,3]",
+            "--set",
+            "start=[0.5,0.9]",
+            "--set",
+            "label=\"5\"",
+            "--set",
+            "halved=true",
+            "--sweep",
+            "noise=U[1,2];batch",
+            "--sweep",
+            "inputs=2;3",
+        ];
+        let read = |words: &[String]| match Cli::try_parse_from(
+            ["nalm", "run"].into_iter().map(String::from).chain(words.to_vec()),
+        )
+        .unwrap()
+        .verb
+        {
+            Verb::Run(sharded) => sharded.run.choice,
+            other => panic!("{other:?}"),
+        };
+        let first = read(&words.map(String::from));
+        let second = read(&first.words());
+        assert_eq!(format!("{first:?}"), format!("{second:?}"));
+        assert_eq!((first.changes.set.len(), first.changes.sweep.len()), (5, 2));
+    }
 }

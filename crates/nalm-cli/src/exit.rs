@@ -8,11 +8,15 @@ use std::io::ErrorKind;
 
 /// Experiments lack runs: nothing went wrong, but it is not all there.
 #[derive(Debug)]
-pub(crate) struct Incomplete(pub(crate) String);
+pub(crate) struct Incomplete {
+    /// How many.
+    pub(crate) missing: usize,
+    pub(crate) text: String,
+}
 
 impl std::fmt::Display for Incomplete {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.text)
     }
 }
 
@@ -87,7 +91,7 @@ mod tests {
             (nalm::Error::unknown("module", "x", &[]).into(), 2),
             (at(nalm::Error::unknown("module", "x", &[]).into()).into(), 2),
             (file(ErrorKind::NotFound).into(), 2),
-            (Incomplete("x".into()).into(), 3),
+            (Incomplete { missing: 1, text: "x".into() }.into(), 3),
             (Error::Unsound("x".into()).into(), 4),
             (newer.into(), 4),
             (file(ErrorKind::StorageFull).into(), 74),

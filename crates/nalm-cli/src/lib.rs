@@ -81,6 +81,7 @@ pub fn run(registry: &Registry, arguments: impl IntoIterator<Item = OsString>) -
         Verb::List { what, name, json } => cmd::list::run(registry, what, name.as_deref(), json),
         Verb::Train(arguments) => cmd::train::run(registry, &arguments),
         Verb::Run(arguments) => cmd::run::run(registry, &arguments),
+        Verb::Submit(arguments) => cmd::submit::run(registry, &arguments),
         Verb::Status(arguments) => cmd::status::run(registry, &arguments),
         Verb::Report(arguments) => cmd::report::run(registry, &arguments),
         Verb::Reproduce(arguments) => cmd::run::reproduce(registry, &arguments),

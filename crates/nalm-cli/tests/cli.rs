@@ -35,6 +35,7 @@ fn every_verb_explains_itself_with_an_example() {
         "list",
         "train",
         "run",
+        "submit",
         "status",
         "report",
         "reproduce",

@@ -1,7 +1,7 @@
 //! `nalm compare`: a few units on one task, without a file. It is an experiment like any other, kept in the store like any other.
 
 use super::describe::layers;
-use super::run::complete;
+use super::run::{complete, whole};
 use crate::arguments::{Compare, Run};
 use crate::terminal::{To, Tone, paint, table};
 use anyhow::{Result, ensure};
@@ -23,7 +23,7 @@ pub(crate) fn run(registry: &Registry, arguments: &Compare) -> Result<()> {
     let firsts = experiment.groups.iter().filter(|group| group.place == experiment.groups[0].place);
     firsts.for_each(|group| super::train::hint(registry, &experiment.runs[group.runs.start]));
     let run = Run::of_store(&arguments.store, arguments.threads);
-    complete(registry, &run, std::slice::from_ref(&experiment), |_| Ok(()))?;
+    complete(registry, &run, std::slice::from_ref(&experiment), whole, |_| Ok(()))?;
     let index = registry.store(&arguments.store).existing()?;
     let contents = index.contents(experiment.ids().iter().map(String::as_str))?;
     {

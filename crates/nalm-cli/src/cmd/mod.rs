@@ -14,6 +14,7 @@ pub(crate) mod run;
 pub(crate) mod stats;
 pub(crate) mod status;
 pub(crate) mod store;
+pub(crate) mod submit;
 pub(crate) mod train;
 pub(crate) mod verify;
 

@@ -3,17 +3,20 @@
 use super::sound;
 use crate::arguments::{Cli, Status, Verb};
 use crate::exit::Incomplete;
+use crate::progress::duration;
 use crate::terminal::{To, Tone, paint, table};
 use anyhow::{Result, ensure};
 use clap::Parser;
-use nalm_lab::Registry;
+use nalm_lab::cluster::{self, Estimate};
 use nalm_lab::experiment::{Experiment, Overrides, built_in};
 use nalm_lab::run::{Row, Spec};
-use nalm_lab::store::{Index, Session};
+use nalm_lab::store::{Index, Problem, Session};
+use nalm_lab::{Error, Registry};
 use serde::Serialize;
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
-use std::io::Write;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{IsTerminal, Write};
+use std::time::{Duration, Instant};
 
 /// How far an experiment is.
 #[derive(Serialize)]
@@ -24,6 +27,9 @@ struct Standing<'a> {
     changes: &'a str,
     done: usize,
     runs: usize,
+    missing: usize,
+    /// Runs that are there twice with different results.
+    conflicting: usize,
     /// Runs that are missing, and of which there is a row of an earlier version of the numerics.
     earlier: usize,
     failed: Vec<Value>,
@@ -35,37 +41,109 @@ struct Standing<'a> {
 /// An experiment, and what was typed to change it.
 type Asked = (Experiment, String);
 
+/// Who has done how much of some experiments, and how much there is to do.
+struct Outlook {
+    hosts: BTreeMap<String, usize>,
+    to_go: Estimate,
+}
+
+impl Outlook {
+    fn new<'a>(registry: &Registry, index: &Index, experiments: impl Iterator<Item = &'a Experiment>) -> Result<Self> {
+        let plan = super::run::plan(experiments);
+        let (done, missing): (Vec<Spec>, Vec<Spec>) = plan.into_iter().partition(|run| index.has(&run.id()));
+        let mut hosts = BTreeMap::new();
+        for entry in done.iter().filter_map(|run| index.find(&run.id())) {
+            *hosts.entry(index.host_of(entry).unwrap_or("packed").to_string()).or_default() += 1;
+        }
+        Ok(Self { hosts, to_go: cluster::estimate(&registry.catalogue, index, &missing)? })
+    }
+
+    fn print(&self, out: &mut dyn Write) -> std::io::Result<()> {
+        let all: usize = self.hosts.values().sum();
+        let width = self.hosts.keys().map(String::len).max().unwrap_or(0).min(60);
+        for (host, rows) in &self.hosts {
+            let share = 100.0 * *rows as f64 / all as f64;
+            writeln!(out, "  by {:width$} {rows:>6}  {share:3.0} %", crate::shown(host))?;
+        }
+        let Estimate { seconds, rows, .. } = self.to_go;
+        let source = if rows > 0 { format!("measured from {rows} rows") } else { "not measured yet".into() };
+        if seconds > 0.0 { writeln!(out, "about {} of one core to go, {source}", duration(seconds)) } else { Ok(()) }
+    }
+}
+
 pub(crate) fn run(registry: &Registry, arguments: &Status) -> Result<()> {
-    let index = registry.store(&arguments.store).existing()?;
+    let Some(pause) = arguments.watch else { return once(registry, arguments) };
+    let mut before: Option<(Instant, usize)> = None;
+    loop {
+        if std::io::stdout().is_terminal() {
+            write!(std::io::stdout(), "\x1b[H\x1b[2J")?;
+        }
+        let now = Instant::now();
+        match once(registry, arguments) {
+            Err(error) if error.is::<Incomplete>() => {
+                let missing = error.downcast_ref::<Incomplete>().map_or(0, |incomplete| incomplete.missing);
+                let (since, then) = *before.get_or_insert((now, missing));
+                let (passed, done) = (now.duration_since(since).as_secs_f64(), then.saturating_sub(missing));
+                if done > 0 {
+                    let left = duration(missing as f64 * passed / done as f64);
+                    say!("{done} runs in {}; about {left} to go at this pace", duration(passed));
+                }
+            }
+            other => return other,
+        }
+        std::thread::sleep(Duration::from_secs(pause));
+    }
+}
+
+fn once(registry: &Registry, arguments: &Status) -> Result<()> {
+    let store = registry.store(&arguments.store);
+    // Whoever watches may begin before the first worker does.
+    let index = if arguments.watch.is_some() { store.index()? } else { store.existing()? };
     let failed = index.failed()?;
+    let in_conflict = |problem: &Problem| match problem {
+        Problem::Conflict { id, .. } => Some(id.clone()),
+        _ => None,
+    };
+    let conflicts: BTreeSet<String> = index.problems.iter().filter_map(in_conflict).collect();
     let overrides = arguments.changes.overrides()?;
     let named = !arguments.experiments.is_empty();
-    let experiments = match named {
+    let experiments: Vec<Asked> = match named {
         true => {
             let loaded = registry.load_all(&arguments.experiments, &overrides)?;
             loaded.into_iter().map(|experiment| (experiment, overrides.typed())).collect()
         }
-        false => found(registry, &index, &overrides, arguments.all)?,
+        false => {
+            let changed = overrides != Overrides::default();
+            ensure!(!changed, Error::Request("say which experiments are changed: nalm status NAME …".into()));
+            found(registry, &index, arguments.all)?
+        }
     };
     // Experiments share runs: one that was not asked for is only worth a line if it has some of its own.
     let mut explained: BTreeSet<String> = BTreeSet::new();
     let mut all: Vec<Standing<'_>> = Vec::new();
     for (experiment, typed) in &experiments {
-        let mut standing = standing(registry, experiment, typed, &index, &failed);
+        let mut standing = standing(registry, (experiment, typed), &index, &failed, &conflicts);
         let own = experiment.ids_of_all_versions(&registry.catalogue).into_iter().filter(|id| index.has(id));
         standing.is_news = own.fold(false, |news, id| explained.insert(id) || news);
         all.push(standing);
     }
-    let is_shown =
-        |s: &&Standing<'_>| s.runs > 0 && (named || arguments.all || s.done + s.earlier > 0 || !s.failed.is_empty());
+    let is_shown = |s: &&Standing<'_>| s.runs > 0 && (named || arguments.all || s.is_news || !s.failed.is_empty());
+    let missing: usize = all.iter().map(|s| s.missing).sum();
+    let all: Vec<&Standing<'_>> = all.iter().filter(is_shown).collect();
+    let outlook = match named {
+        false => None,
+        true => Some(Outlook::new(registry, &index, experiments.iter().map(|(experiment, _)| experiment))?),
+    };
     let (rows, segments, failures) = (index.entries().len(), index.segments(), failed.len());
     if arguments.json {
         let problems: Vec<String> = index.problems.iter().map(ToString::to_string).collect();
-        let shown: Vec<&Standing<'_>> = all.iter().filter(is_shown).collect();
-        super::print_json(
-            &json!({"rows": rows, "segments": segments, "torn": index.torn, "duplicates": index.duplicates,
-            "failed": failures, "problems": problems, "experiments": shown}),
-        )?;
+        let mut value = json!({"rows": rows, "segments": segments, "torn": index.torn, "duplicates": index.duplicates,
+            "failed": failures, "problems": problems, "experiments": all});
+        if let Some(Outlook { hosts, to_go }) = &outlook {
+            value["hosts"] = json!(hosts);
+            value["to_go"] = json!({"core_seconds": to_go.seconds, "measured_rows": to_go.rows});
+        }
+        super::print_json(&value)?;
     } else {
         let mut out = std::io::stdout().lock();
         let store = arguments.store.to_string_lossy();
@@ -76,24 +154,23 @@ pub(crate) fn run(registry: &Registry, arguments: &Status) -> Result<()> {
         let s = |n: usize| if n == 1 { "" } else { "s" };
         let (runs, parts) = (format!("{rows} run{}", s(rows)), format!("{segments} segment{}", s(segments)));
         writeln!(out, "{}: {runs} in {parts}{rest}", crate::shown(&store))?;
-        let shown: Vec<&Standing<'_>> = all.iter().filter(is_shown).collect();
-        if !shown.is_empty() {
+        if !all.is_empty() {
             let head = ["experiment", "preset", "done"].map(String::from).to_vec();
-            let rows = [head].into_iter().chain(shown.iter().map(|s| line(s)));
+            let rows = [head].into_iter().chain(all.iter().map(|s| line(s, named)));
             write!(out, "\n{}", table(&rows.collect::<Vec<_>>()))?;
         }
         if !named && !arguments.all {
             writeln!(out, "\n--all lists the other experiments that come with nalm, too.")?;
         }
+        outlook.iter().try_for_each(|outlook| outlook.print(&mut out))?;
         for row in &failed {
             let (word, text) = (paint(To::Output, Tone::Bad, "failed:"), reason(row));
             writeln!(out, "{word} run {}: {}", row.id, crate::shown(&text))?;
         }
     }
     sound(&index)?;
-    let missing: usize = all.iter().map(|s| s.runs - s.done).sum();
     let text = format!("{missing} runs are missing; nalm run carries them out");
-    ensure!(missing == 0 || !named, Incomplete(text));
+    ensure!(missing == 0 || !named, Incomplete { missing, text });
     Ok(())
 }
 
@@ -101,24 +178,28 @@ fn reason(row: &Row) -> String {
     row.reason.clone().unwrap_or_default()
 }
 
-/// A line of the table.
-fn line(s: &Standing<'_>) -> Vec<String> {
-    let earlier = match s.earlier {
-        0 => String::new(),
-        n => format!(", {n} of an earlier version of the numerics"),
-    };
-    let left = s.runs - s.done;
-    let tone = if left == 0 { Tone::Good } else { Tone::Heading };
+/// A line of the table; of experiments that were named, with what is missing.
+fn line(s: &Standing<'_>, named: bool) -> Vec<String> {
+    let counts = [
+        (s.missing, "missing"),
+        (s.failed.len(), "of them failed"),
+        (s.conflicting, "conflicting"),
+        (s.earlier, "of an earlier version of the numerics"),
+    ];
+    // The long list is about what is there.
+    let counts = if named { &counts[..] } else { &counts[3..] };
+    let more: String = counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!(", {n} {what}")).collect();
+    let tone = if s.missing == 0 { Tone::Good } else { Tone::Heading };
     let done = paint(To::Output, tone, &format!("{} of {}", s.done, s.runs));
-    vec![format!("{}{}", crate::shown(s.experiment), crate::shown(s.changes)), s.preset.into(), done + &earlier]
+    vec![format!("{}{}", crate::shown(s.experiment), crate::shown(s.changes)), s.preset.into(), done + &more]
 }
 
 fn standing<'a>(
     registry: &Registry,
-    experiment: &'a Experiment,
-    changes: &'a str,
+    (experiment, changes): (&'a Experiment, &'a str),
     index: &Index,
     failed: &[Row],
+    conflicts: &BTreeSet<String>,
 ) -> Standing<'a> {
     let Experiment { name, preset, .. } = experiment;
     let ids = experiment.ids();
@@ -128,11 +209,13 @@ fn standing<'a>(
     let missing = experiment.runs.iter().filter(|run| !index.has(&run.id()));
     let is_there = |run: &Spec| registry.catalogue.with_earlier_numerics(run).iter().any(|run| index.has(&run.id()));
     let earlier = missing.filter(|run| is_there(run)).count();
-    Standing { experiment: name, preset, changes, done, runs: ids.len(), earlier, failed, is_news: true }
+    let conflicting = ids.iter().filter(|id| conflicts.contains(*id)).count();
+    let (runs, missing) = (ids.len(), ids.len() - done);
+    Standing { experiment: name, preset, changes, done, runs, missing, conflicting, earlier, failed, is_news: true }
 }
 
 /// What was asked of the store, somebody's own experiments first, then those that come with the program, at every preset.
-fn found(registry: &Registry, index: &Index, overrides: &Overrides, all: bool) -> Result<Vec<Asked>> {
+fn found(registry: &Registry, index: &Index, all: bool) -> Result<Vec<Asked>> {
     let built_in = built_in::names(&registry.catalogue);
     let mut asked = asked(registry, index);
     let mut seen: BTreeSet<_> = asked.iter().map(key).collect();
@@ -149,13 +232,11 @@ fn found(registry: &Registry, index: &Index, overrides: &Overrides, all: bool) -
         return Ok(asked);
     }
     for name in &built_in {
-        let presets = overrides.preset.clone().map_or_else(|| built_in::presets(name), |preset| vec![preset]);
-        for preset in presets {
-            let overrides = Overrides { preset: Some(preset), ..overrides.clone() };
-            // Not every experiment has every preset or setting.
-            let loaded = registry.load(name, &overrides);
-            let loaded = loaded.into_iter().map(|experiment| (experiment, overrides.typed()));
-            asked.extend(loaded.filter(|own| seen.insert(key(own))));
+        for preset in built_in::presets(name) {
+            let own = (registry.load(name, &Overrides::preset(&preset))?, String::new());
+            if seen.insert(key(&own)) {
+                asked.push(own);
+            }
         }
     }
     Ok(asked)
@@ -186,7 +267,7 @@ pub(super) fn asked(registry: &Registry, index: &Index) -> Vec<Asked> {
 fn requests(registry: &Registry, session: &Session) -> Vec<Asked> {
     let typed = ["nalm"].into_iter().chain(session.arguments.iter().map(String::as_str));
     let run = match Cli::try_parse_from(typed).map(|cli| cli.verb) {
-        Ok(Verb::Run(run)) => run,
+        Ok(Verb::Run(sharded)) => sharded.run,
         Ok(Verb::Reproduce(reproduce)) => reproduce.run,
         Ok(Verb::Compare(compare)) => {
             let experiment = super::compare::experiment(registry, &compare);

@@ -51,7 +51,7 @@ fn published(registry: &Registry, arguments: &Verify) -> Result<()> {
     let runs: Vec<Spec> = experiments.iter().flat_map(wanted).filter(|run| seen.insert(run.id())).collect();
     let mut contents = Contents::default();
     let order = Order { runs: &runs, threads: threads(arguments.threads), checkpoints: None };
-    train_all(&registry.catalogue, &order, |finished| {
+    train_all(&registry.catalogue, &order, None, |finished| {
         finished.into_iter().for_each(|Finished { row, .. }| contents.insert(row));
         Ok(())
     })
@@ -126,7 +126,7 @@ fn record(registry: &Registry, arguments: &Verify, path: &Path) -> Result<()> {
     prepare(catalogue, &runs, &Resources { mnist: arguments.mnist.clone() })?;
     let mut again: BTreeMap<String, Row> = BTreeMap::new();
     let order = Order { runs: &runs, threads: threads(arguments.threads), checkpoints: None };
-    train_all(catalogue, &order, |finished| {
+    train_all(catalogue, &order, None, |finished| {
         again.extend(finished.map(|Finished { row, .. }| (row.id.clone(), row)));
         Ok::<(), Error>(())
     })
