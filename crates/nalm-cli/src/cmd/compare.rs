@@ -7,6 +7,7 @@ use crate::terminal::{To, Tone, paint, table};
 use anyhow::{Result, ensure};
 use nalm_lab::experiment::{self, Experiment, Overrides};
 use nalm_lab::stats::paired::{Paired, p_value};
+use nalm_lab::summary::metric::sparsity;
 use nalm_lab::summary::{Cell, Results, show};
 use nalm_lab::{Error, Registry};
 use serde_json::{Value, json};
@@ -181,8 +182,7 @@ fn as_text(results: &Results<'_>) -> String {
         metric.map_or(String::new(), |metric| show(cell.get(name), metric.show))
     };
     let row = |cell: &Cell| -> Vec<String> {
-        let sparsity = results.metrics.iter().find(|metric| metric.name == "sparsity_error");
-        let mean = sparsity.and_then(|metric| Some((metric.show)(cell.get(metric.name).mean?)));
+        let mean = cell.get("sparsity_error").mean.map(sparsity);
         let numbers = [
             format!("{} of {}", cell.solved, cell.n),
             text(cell, "success"),
