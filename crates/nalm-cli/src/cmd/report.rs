@@ -104,5 +104,5 @@ fn agreement(verdicts: &[Verdict]) -> String {
         return String::new();
     }
     let tone = if verdicts.contains(&Verdict::Differs) { Tone::Bad } else { Tone::Good };
-    paint(To::Output, tone, &counts(verdicts.iter().copied()).to_string()) + "; "
+    paint(To::Output, tone, &counts(verdicts.iter().copied())) + "; "
 }
