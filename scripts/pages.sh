@@ -12,4 +12,15 @@ images=record/2026-11-16-mnist
 "$nalm" report all --preset paper --store "$numerical" --out "$out" --readme README.md
 "$nalm" report single-module single-module-snmu stochastic-gates gradient-noise --preset paper --stream reference \
   --store "$numerical" --out "$out/reference"
-"$nalm" report mnist-isolated mnist-isolated-full mnist-colour mnist-sequential --preset laptop --store "$images" --out "$out/images"
+"$nalm" report mnist-isolated mnist-isolated-full mnist-colour mnist-sequential --preset laptop --store "$images" --out "$out/images" \
+  --readme README.md
+# Networks as diagrams.
+while IFS='|' read -r file network; do
+  "$nalm" describe "$network" --svg "docs/networks/$file.svg"
+done <<'LIST'
+snmu|snmu
+nau-nmu|nau 100->2, nmu
+mnist-isolated|mnist-isolated
+mnist-colour|mnist-colour
+mnist-sequential|mnist-sequential
+LIST

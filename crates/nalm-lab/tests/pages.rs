@@ -61,6 +61,9 @@ fn every_figure_is_xml() {
         let read = roxmltree::Document::parse(&text);
         let document = read.unwrap_or_else(|error| panic!("{}: {error}", figure.display()));
         assert_eq!(document.root_element().tag_name().name(), "svg");
+        let known = ["svg", "title", "style", "g", "rect", "path", "text"];
+        let mut elements = document.descendants().filter(|node| node.is_element()).map(|node| node.tag_name().name());
+        assert_eq!(elements.find(|name| !known.contains(name)), None, "{}", figure.display());
     }
 }
 
@@ -95,4 +98,6 @@ fn odd_names_break_neither_pages_nor_figures() {
     roxmltree::Document::parse(&svg).unwrap();
     let html = std::fs::read_to_string(folder.path().join("odd #1 \"name\".html")).unwrap();
     assert!(html.contains("href=\"odd%20%231%20%22name%22.csv\""), "{html}");
+    // Words first, then figures.
+    assert!(html.find("<h1").unwrap() < html.find("<pre").unwrap() && html.find("<pre").unwrap() < html.find("<figure").unwrap());
 }

@@ -1,7 +1,7 @@
 //! Parts of a text that people write, filled in between markers.
 //!
 //! A block marker stands alone on its line: what is between `<!-- nalm:NAME -->` and `<!-- /nalm:NAME -->` is the first figure and the
-//! published values of an experiment; with `NAME figure` or `NAME table` it is one of the two. An inline marker opens and closes within a
+//! published values of an experiment; with `NAME figure` or `NAME table` it is one of the two, and with `NAME figure KIND` another figure. An inline marker opens and closes within a
 //! line: what is between `<!-- nalm:NAME; METRIC; MODEL; PLACE -->` and `<!-- /nalm -->` is a number of it. Anything else that looks like
 //! a marker is refused before anything is written.
 
@@ -11,9 +11,6 @@ use crate::error::{Context, Error, Result, bail, ensure};
 use crate::files::{self, Files};
 use std::collections::BTreeSet;
 use std::path::{Component, Path};
-
-/// What may stand between block markers.
-const PARTS: [(&str, bool, bool); 3] = [("", true, true), (" figure", true, false), (" table", false, true)];
 
 const OPEN: &str = "<!-- nalm:";
 const CLOSE: &str = "<!-- /nalm";
@@ -80,8 +77,14 @@ fn filled(text: &str, reports: &[(&str, &Found)], folder: &str) -> Result<(Strin
 fn block(name: &str, reports: &[(&str, &Found)], folder: &str) -> Option<String> {
     reports.iter().find_map(|(experiment, found)| {
         let rest = name.strip_prefix(experiment)?;
-        let (_, figure, table) = PARTS.into_iter().find(|(part, ..)| *part == rest)?;
-        Some(markdown(&blocks(found, folder, figure, table)))
+        // Which figure, the first if its kind is empty; and whether the table.
+        let (figure, table) = match rest {
+            "" => (Some(""), true),
+            " figure" => (Some(""), false),
+            " table" => (None, true),
+            other => (Some(other.strip_prefix(" figure ")?), false),
+        };
+        Some(blocks(found, folder, figure, table)).filter(|blocks| !blocks.is_empty()).map(|blocks| markdown(&blocks))
     })
 }
 
@@ -126,15 +129,17 @@ fn number(name: &str, reports: &[(&str, &Found)]) -> Result<Option<String>> {
     Ok(Some(found.numbers.get(&asked).ok_or_else(unknown)?.clone()))
 }
 
-/// The first figure of a report and its table of published values.
-fn blocks(found: &Found, folder: &str, figure: bool, table: bool) -> Vec<Block> {
+/// A figure of a report and its table of published values.
+fn blocks(found: &Found, folder: &str, figure: Option<&str>, table: bool) -> Vec<Block> {
     let mut blocks = Vec::new();
+    let wanted = |file: &str| figure.is_some_and(|kind| kind.is_empty() || file.ends_with(&format!("-{kind}")));
     for block in &found.blocks {
         match block {
-            Block::Figure { file, caption, .. } if figure && blocks.is_empty() => blocks.push(Block::Figure {
+            Block::Figure { file, caption, .. } if blocks.is_empty() && wanted(file) => blocks.push(Block::Figure {
                 file: format!("{folder}{file}"),
                 caption: caption.clone(),
                 svg: String::new(),
+                narrow: String::new(),
             }),
             Block::Table { head, rows } if table && head.iter().any(|column| column == "published") => {
                 blocks.push(Block::Table { head: head.clone(), rows: rows.clone() });
@@ -174,7 +179,8 @@ mod tests {
     }
 
     fn found() -> Found {
-        let figure = Block::Figure { file: "mine".into(), caption: "Mine".into(), svg: String::new() };
+        let figure =
+            Block::Figure { file: "mine".into(), caption: "Mine".into(), svg: String::new(), narrow: String::new() };
         let table = Block::Table { head: vec!["published".into()], rows: vec![vec!["1".into()]] };
         let numbers = [("solved; NMU; U[1,2)".to_string(), "18 of 20".to_string())].into();
         Found { agree: 1, compared: 1, rows: 1, blocks: vec![figure, table], figures: Vec::new(), numbers }
