@@ -30,7 +30,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-CRATES = ["nalm", "nalm-vision", "nalm-lab", "nalm-cli"]
+CRATES = ["nalm", "nalm-fit", "nalm-vision", "nalm-lab", "nalm-cli"]
 
 # Says which mutant is on. The variable is read before `main`, so that a check costs one load of a number that never changes; with the value
 # `trace`, every mutant that is asked for is noted in a file, which all processes of a test share.

@@ -3,7 +3,7 @@
 # Prints what is in the packages; --list does no more than that.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-crates="nalm nalm-vision nalm-lab nalm-cli"
+crates="nalm nalm-fit nalm-vision nalm-lab nalm-cli"
 
 for crate in $crates; do
   # Copies and no links, which would become files with a path in them on Windows.

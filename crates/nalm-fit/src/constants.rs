@@ -1,0 +1,186 @@
+//! Numbers that are meant: fractions, multiples of pi and of a few roots, short decimals.
+
+use nalm::expression::Expression;
+use std::f64::consts::{E, PI, SQRT_2};
+
+/// What a fraction may be a multiple of, and how many bits saying so takes.
+const FAMILIES: [(Family, f64, f64); 11] = [
+    (Family::One, 1.0, 0.0),
+    (Family::Pi(1.0), PI, 3.4),
+    (Family::Pi(-1.0), 1.0 / PI, 3.8),
+    (Family::Pi(2.0), PI * PI, 4.2),
+    (Family::Pi(-2.0), 1.0 / (PI * PI), 4.6),
+    (Family::Pi(0.5), 1.772_453_850_905_516, 5.0),
+    (Family::Pi(-0.5), 0.564_189_583_547_756_3, 5.4),
+    (Family::Root(2), SQRT_2, 5.8),
+    (Family::Root(3), 1.732_050_807_568_877_2, 6.2),
+    (Family::E(1.0), E, 6.6),
+    (Family::E(-1.0), 1.0 / E, 7.0),
+];
+
+/// Bits that a constant must stay below the precision with which it is known; else it is a coincidence.
+const MARGIN: f64 = 4.0;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Family {
+    One,
+    Pi(f64),
+    Root(u32),
+    E(f64),
+}
+
+/// How a constant is written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Kind {
+    Fraction(i64, i64, Family),
+    Decimal,
+    RootOfFraction(i64, i64),
+}
+
+/// A number that was recognised.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Meant {
+    pub(crate) value: f64,
+    pub(crate) bits: f64,
+    pub(crate) kind: Kind,
+}
+
+/// The fraction with the smallest numbers between two bounds (Stern and Brocot).
+fn simplest(low: f64, high: f64) -> Option<(i64, i64)> {
+    fn between(low: f64, high: f64, depth: u32) -> Option<(i64, i64)> {
+        let whole = low.floor();
+        if whole.abs() > 1e15 || depth > 25 {
+            return None;
+        }
+        if whole == low {
+            return Some((whole as i64, 1));
+        }
+        if whole + 1.0 <= high {
+            return Some((whole as i64 + 1, 1));
+        }
+        let (n, d) = between(1.0 / (high - whole), 1.0 / (low - whole), depth + 1)?;
+        // whole + d / n
+        let top = (whole as i64).checked_mul(n)?.checked_add(d)?;
+        Some((top, n))
+    }
+    between(low, high, 0).filter(|(n, d)| *n > 0 && *d > 0)
+}
+
+fn bits_of(n: i64, d: i64) -> f64 {
+    libm::log2(n as f64 + 1.0) + libm::log2(d as f64)
+}
+
+/// The simplest number within a relative distance, if it is much simpler than the distance is small.
+pub(crate) fn meant(c: f64, relative: f64) -> Option<Meant> {
+    if c == 0.0 {
+        return Some(Meant { value: 0.0, bits: 0.0, kind: Kind::Fraction(0, 1, Family::One) });
+    }
+    if !(c.is_finite() && relative > 0.0 && relative < 0.3) {
+        return None;
+    }
+    let (a, sign) = (c.abs(), c.signum());
+    let mut best: Option<Meant> = None;
+    let mut offer = |value: f64, bits: f64, kind: Kind| {
+        if best.is_none_or(|best| bits < best.bits - 1e-9) {
+            best = Some(Meant { value: sign * value, bits, kind });
+        }
+    };
+    for (family, unit, extra) in FAMILIES {
+        let v = a / unit;
+        if !(1e-9..=1e9).contains(&v) {
+            continue;
+        }
+        if let Some((n, d)) = simplest(v * (1.0 - relative), v * (1.0 + relative)) {
+            let value = match family {
+                Family::Pi(-1.0) => n as f64 / (d as f64 * PI),
+                _ => n as f64 / d as f64 * unit,
+            };
+            offer(value, bits_of(n, d) + extra, Kind::Fraction(n, d, family));
+        }
+    }
+    let place = libm::floor(libm::log10(a));
+    for digits in 1..=12 {
+        let Ok(rounded) = format!("{a:.*e}", digits - 1).parse::<f64>() else { break };
+        if (rounded - a).abs() <= a * relative {
+            offer(rounded, 3.32 * digits as f64 + 2.0 + 0.3 * place.abs(), Kind::Decimal);
+            break;
+        }
+    }
+    let square = a * a;
+    if (1e-12..1e12).contains(&square)
+        && let Some((n, d)) = simplest(square * (1.0 - 2.0 * relative), square * (1.0 + 2.0 * relative))
+    {
+        offer((n as f64 / d as f64).sqrt(), bits_of(n, d) + 4.0, Kind::RootOfFraction(n, d));
+    }
+    best.filter(|best| best.bits + MARGIN <= -libm::log2(relative.max(1e-17)))
+}
+
+/// Bits of a constant that need not be known better than `relative`; many if it means nothing.
+pub(crate) fn bits(c: f64, relative: f64) -> f64 {
+    if c.abs() == 1.0 { 0.0 } else { meant(c, relative).map_or(45.0, |m| m.bits) }
+}
+
+/// The absolute value of a constant as factors of a product, written as it is meant.
+pub(crate) fn factors(c: f64) -> Vec<Expression> {
+    let number = |n: i64| Expression::Number(n as f64);
+    let over = |e: Expression| Expression::Power(Box::new(e), -1.0);
+    let mut list = Vec::new();
+    let mut fraction = |n: i64, d: i64, family: Option<Expression>| {
+        // Halves, quarters and tenths read best as decimals.
+        let short = family.is_none() && (1000 % d == 0);
+        if short {
+            list.push(Expression::Number(n as f64 / d as f64));
+        } else if n != 1 {
+            list.push(number(n));
+        }
+        list.extend(family);
+        if !short && d != 1 {
+            list.push(over(number(d)));
+        }
+    };
+    match meant(c.abs(), 1e-14).map(|m| m.kind) {
+        Some(Kind::Fraction(n, d, Family::One)) => fraction(n, d, None),
+        Some(Kind::Fraction(n, d, Family::Pi(p))) => fraction(n, d, Some(pi(p))),
+        Some(Kind::Fraction(n, d, Family::Root(r))) => {
+            fraction(n, d, Some(Expression::Power(Box::new(number(r.into())), 0.5)));
+        }
+        _ => list.push(Expression::Number(c.abs())),
+    }
+    list.retain(|e| *e != Expression::Number(1.0));
+    list
+}
+
+/// A power of pi.
+fn pi(p: f64) -> Expression {
+    Expression::Number(libm::pow(PI, p))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_are_meant_are_recognised() {
+        for (value, kind) in [
+            (0.5, Kind::Fraction(1, 2, Family::One)),
+            (1.0 / 3.0, Kind::Fraction(1, 3, Family::One)),
+            (4.0 * PI / 3.0, Kind::Fraction(4, 3, Family::Pi(1.0))),
+            (1.0 / (4.0 * PI), Kind::Fraction(1, 4, Family::Pi(-1.0))),
+            (6.67e-11, Kind::Decimal),
+            ((2.0f64 / 7.0).sqrt(), Kind::RootOfFraction(2, 7)),
+        ] {
+            let found = meant(value * (1.0 + 3e-13), 1e-11).unwrap();
+            assert_eq!(found.kind, kind);
+            assert!((found.value / value - 1.0).abs() < 4e-16, "{value}");
+            assert_eq!(meant(-value, 1e-11).unwrap().value, -found.value);
+        }
+    }
+
+    #[test]
+    fn a_number_that_is_nothing_stays_one() {
+        assert_eq!(meant(0.738_905_609_893_065_1, 1e-11), None);
+        // Known to three digits only, 0.739 could be anything.
+        assert_eq!(meant(0.739, 1e-3), None);
+        assert_eq!(meant(f64::NAN, 1e-11), None);
+    }
+}

@@ -1,0 +1,24 @@
+#![doc = include_str!("../README.md")]
+#![allow(dead_code)] // Until the other engines are here.
+
+mod columns;
+mod constants;
+mod dense;
+mod engine;
+mod error;
+mod form;
+mod judge;
+mod observer;
+mod polish;
+mod problem;
+mod report;
+mod search;
+mod units;
+mod write;
+
+pub use error::Error;
+pub use observer::Observer;
+pub use problem::{Forms, Holdout, Problem};
+pub use report::{Candidate, Coefficient, Flag, Noise, Precision, Report, Verdict};
+pub use search::fit;
+pub use units::Unit;
