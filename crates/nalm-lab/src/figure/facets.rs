@@ -9,7 +9,7 @@ use crate::summary::{Cell, Metric, Results, of_section};
 use std::collections::BTreeSet;
 
 /// What stands for 0 where axes are logarithmic.
-const ZERO: f64 = 1e-16;
+pub(super) const ZERO: f64 = 1e-16;
 
 /// One figure for each section that has cells; success rates are bars or points.
 pub(super) fn draw(results: &Results<'_>, paper: Paper, bars: bool) -> Vec<Figure> {

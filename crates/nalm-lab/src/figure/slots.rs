@@ -3,7 +3,7 @@
 
 use super::parts;
 use super::style::Style;
-use super::svg::{Anchor, Axis, Paper, Svg, text_width};
+use super::svg::{Anchor, Axis, Paper, Svg, text_width, wrapped};
 use crate::stats::Estimate;
 use std::ops::Range;
 
@@ -46,8 +46,9 @@ impl Slots {
     pub(super) fn lines(&self) -> Vec<Range<usize>> {
         let count = self.labels.len().max(1);
         let widest = self.labels.iter().flatten().map(|label| text_width(label)).fold(0.0, f64::max);
-        // Neighbours take turns on two lines if they must.
-        let needed = (MARK * self.marks as f64 / (1.0 - 2.0 * self.margin)).max(0.5 * widest + 4.0);
+        // Neighbours take turns on two lines if they must; the last one must not leave the paper.
+        let labels = (0.5 * widest + 4.0).max(1.1 * widest - 1.6 * BEHIND);
+        let needed = (MARK * self.marks as f64 / (1.0 - 2.0 * self.margin)).max(labels);
         let most = (((self.right - LEFT) / needed) as usize).max(1);
         let each = count.div_ceil(count.div_ceil(most));
         (0..count).step_by(each).map(|first| first..(first + each).min(count)).collect()
@@ -141,8 +142,11 @@ impl Slots {
             }
         }
         let below = floor + 17.0 + 15.0 * (lines - 1.0) + down + 19.0;
-        self.svg.text(0.5 * (LEFT + self.right), below, Anchor::Middle, what);
-        self.top = below + 34.0;
+        let what = wrapped(what, 0.9 * (self.right - LEFT));
+        for (k, line) in what.iter().enumerate() {
+            self.svg.text(0.5 * (LEFT + self.right), below + 15.0 * k as f64, Anchor::Middle, line);
+        }
+        self.top = below + 15.0 * (what.len() - 1) as f64 + 34.0;
     }
 
     /// Where a legend below everything begins.

@@ -182,7 +182,10 @@ impl Svg {
 
     /// The title above a panel, and its frame.
     pub(super) fn panel(&mut self, title: &str, x: &Axis, y: &Axis, x_label: &str, y_label: &str) {
-        self.bold(x.start, y.end - 8.0, title);
+        let lines = wrapped(title, 0.9 * (x.end - x.start + 40.0));
+        for (k, line) in lines.iter().rev().enumerate() {
+            self.bold(x.start, y.end - 8.0 - 14.0 * k as f64, line);
+        }
         self.frame(x, y, x_label, y_label);
     }
 

@@ -7,6 +7,7 @@ use crate::stats::student;
 use crate::summary::histories::{Model, models};
 use crate::summary::sequences::{Thresholds, by_length, thresholds};
 use crate::summary::{Results, of_section, show};
+use nalm_vision::sequential::LENGTHS;
 
 fn percent(v: f64) -> String {
     format!("{:.1}", 100.0 * v)
@@ -102,7 +103,10 @@ pub(super) fn sequences(results: &Results<'_>, section: usize) -> Vec<Block> {
             ("digit, rounded %", share("digit_rounded")),
             ("product of two %", share("two_digits_rounded")),
             ("product of five %", share("five_digits_rounded")),
-            ("weights", model.last_weights(3).join(", ")),
+            (
+                "weights",
+                Some(model.last_weights(3).join(", ")).filter(|w| w.contains(char::is_numeric)).unwrap_or("–".into()),
+            ),
         ]
     });
     blocks.extend(table(&format!("At the end{of}"), with_not_run(ends.collect(), results, section)));
@@ -110,7 +114,7 @@ pub(super) fn sequences(results: &Results<'_>, section: usize) -> Vec<Block> {
 }
 
 fn success_table(models: &[Model<'_>], thresholds: &Thresholds) -> Vec<Block> {
-    let lengths = [1, 2, 3, 5, 8, 10, 12, 15, 20].map(|length: usize| (length, length.to_string()));
+    let lengths: Vec<(usize, String)> = (1..=LENGTHS).map(|length| (length, length.to_string())).collect();
     let line = |name: &str, cells: Vec<String>| {
         let shown = lengths.iter().map(|(length, head)| (head.as_str(), cells[length - 1].clone()));
         [("model", name.to_string())].into_iter().chain(shown).collect()

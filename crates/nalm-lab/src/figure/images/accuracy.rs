@@ -23,7 +23,8 @@ pub(super) fn draw(results: &Results<'_>, paper: Paper) -> Option<Figure> {
     if models.iter().all(|model| model.products().is_empty()) {
         return None;
     }
-    let caption = format!("{}: accuracy at the end; {}", results.experiment.title, scale(&models));
+    let intervals = if models.iter().any(|model| model.rows.len() > 1) { ", with 95 % intervals" } else { "" };
+    let caption = format!("{}: accuracy at the end{intervals}; {}", results.experiment.title, scale(&models));
     let mut data = vec![record(&[&"rule", &"model", &"of", &"runs", &"mean", &"lower", &"upper", &"standard_error"])];
     let labels = SERIES.iter().map(|(of, on, _)| [of.to_string(), on.to_string()]).collect();
     let mut slots = Slots::new(paper, &caption, labels, models.len(), 0.14);

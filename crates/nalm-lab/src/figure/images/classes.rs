@@ -115,7 +115,7 @@ fn matrices(paper: Paper, truncated: bool, found: &[Found<'_>]) -> Figure {
                 svg.fill(&format!("M{x:.1} {y:.1}h{CELL}v{CELL}h-{CELL}Z"), &fill);
                 if count > 0 {
                     let ink = if share > 0.3 { "#ffffff" } else { "#222222" };
-                    let style = format!(" font-size=\"11.5\" fill=\"{ink}\"");
+                    let style = format!(" font-size=\"12\" fill=\"{ink}\"");
                     svg.styled_text(x + 0.5 * CELL, y + 20.0, Anchor::Middle, &style, &count.to_string());
                 }
             }

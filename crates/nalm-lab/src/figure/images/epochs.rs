@@ -101,7 +101,7 @@ fn errors(models: &[Model<'_>], look: &Look) -> Option<Figure> {
     let last = runs().filter_map(|(.., rows)| Some(rows.last()?.step)).max()?.max(1);
     let caption = format!(
         "Errors over the updates, one line a seed: validation pairs, and test sequences of ten; {}",
-        scale(models).replace("fold", "seed")
+        scale(models)
     );
     let mut svg = Svg::new(&caption, look.grid.width);
     let mut data = vec![record(&[&"model", &"seed", &"step", &"validation", &"test_10", &"sparsity"])];

@@ -1,5 +1,6 @@
 //! The sequential task: success, solved-at and sparsity error over the length of the sequence.
 
+use crate::figure::facets::ZERO;
 use crate::figure::slots::{LEFT, Slots};
 use crate::figure::svg::Paper;
 use crate::figure::{Figure, columns, estimates, record, style};
@@ -38,7 +39,8 @@ pub(super) fn draw(results: &Results<'_>, paper: Paper) -> Option<Figure> {
         slots.begin(&line);
         for (k, (title, logarithmic)) in FACETS.into_iter().enumerate() {
             let all = || others.iter().flat_map(|(_, cells)| cells).map(|cell| facets(cell)[k]);
-            if all().all(|e| e.mean.is_none()) {
+            // A panel without numbers says nothing, and neither does one of zeros.
+            if all().all(|e| e.mean.is_none_or(|mean| logarithmic && mean <= ZERO)) {
                 continue;
             }
             let y = slots.axis(logarithmic, all());
@@ -66,5 +68,10 @@ pub(super) fn draw(results: &Results<'_>, paper: Paper) -> Option<Figure> {
     }
     let names: Vec<_> = others.iter().map(|(model, _)| (styles[model.index], model.label.as_str())).collect();
     let end = slots.svg.legend_of_lines(&names, (LEFT - 30.0, slots.below()));
+    let solved = || others.iter().flat_map(|(_, cells)| cells).filter_map(|cell| cell.sparsity.mean);
+    let end = match solved().next().is_some() && solved().all(|mean| mean <= ZERO) {
+        true => slots.svg.paragraph((LEFT - 30.0, end + 22.0), "Every sparsity error is 0.") - 16.0,
+        false => end,
+    };
     Some(Figure::new("-lengths", slots.svg, end + 12.0, data))
 }

@@ -33,12 +33,13 @@ fn scale(models: &[Model<'_>]) -> String {
     let folds: BTreeSet<u64> = rows().map(|row| row.spec.seed()).collect();
     let runs: BTreeSet<usize> = models.iter().map(|model| model.rows.len()).collect();
     let count = |n: usize, one: &str, many: &str| if n == 1 { format!("one {one}") } else { format!("{n} {many}") };
-    let folds = count(folds.len(), "fold", "folds");
+    let is_sequence = models.iter().any(|model| !model.sequences().is_empty());
+    let (one, many) = if is_sequence { ("seed", "seeds") } else { ("fold", "folds") };
+    let folds = count(folds.len(), one, many);
     let runs = match (runs.first(), runs.last()) {
         (Some(a), Some(b)) if a != b => format!("{a} to {b} runs a head"),
         (Some(n), _) => format!("{} a head", count(*n, "run", "runs")),
         _ => "no runs".into(),
     };
-    let intervals = if models.iter().any(|model| model.rows.len() > 1) { ", with 95 % intervals" } else { "" };
-    format!("pictures of {} pixels, {folds}, {runs}{intervals}", sides.join(" and "))
+    format!("pictures of {} pixels, {folds}, {runs}", sides.join(" and "))
 }
