@@ -263,3 +263,40 @@ fn rows_of_earlier_numerics_stand_in_for_those_that_are_missing() {
     let numbers = registry.load("single-module", &Overrides::preset("smoke")).unwrap();
     assert_eq!(numbers.ids_of_all_versions(&registry.catalogue), numbers.ids());
 }
+
+/// Sequences: the NMU solves lengths one to five, the sNMU one and two; thresholds are those of the reference, whose errors are near 1.
+#[cfg(feature = "images")]
+#[test]
+fn models_are_compared_length_by_length() {
+    let registry = Registry::default();
+    let text = "title = \"S\"\ntask = \"mnist-sequential\"\npreset.a = { seeds = 3 }\n\
+        [[model]]\nmodule = \"mul\"\n[[model]]\nmodule = \"nmu\"\n[[model]]\nmodule = \"snmu\"\n";
+    let sequence = |model: usize, seed: u64| {
+        let solved = [20, 5, 2][model];
+        let part = |error: f64| json!({"error": error, "rounded": 0.0, "rounded_last": 0.0});
+        let error = |length: usize| {
+            if model == 0 { 1.0 + 0.01 * seed as f64 } else { [9.0, 0.5][usize::from(length <= solved)] }
+        };
+        let test: Vec<Value> = (1..=20).map(|length| part(error(length))).collect();
+        json!({"sequence": [{"epoch": 0, "step": 0, "train": part(1.0), "valid": part(1.0), "test": test, "weights": [1.0, 1.0], "sparsity": 0.25}]})
+    };
+    for (one, other, ours, agrees) in [
+        ("nmu", "snmu", "above at 3 lengths, below at 0 (3 and 3 runs)", true),
+        ("snmu", "nmu", "above at 0 lengths, below at 3 (3 and 3 runs)", false),
+        ("nmu", "nmu", "above at 0 lengths, below at 0 (3 and 3 runs)", false),
+    ] {
+        let expect = format!(
+            "[[expect]]\nmodel = \"{one}\"\nmetric = \"success_at_length\"\nabove = \"{other}\"\nsource = \"x\"\n"
+        );
+        let experiment = load(&format!("{text}{expect}"));
+        let contents = contents(&experiment, |model, spec| {
+            let mut row = row(spec, json!({}));
+            row.series.insert("history".into(), sequence(model, spec.seed()));
+            Some(row)
+        });
+        let results = registry.results(&experiment, &contents);
+        let comparisons = results.comparisons();
+        let found: Vec<_> = comparisons.iter().map(|c| (c.ours.as_str(), c.agrees)).collect();
+        assert_eq!(found, [(ours, agrees)], "{one} above {other}");
+    }
+}
