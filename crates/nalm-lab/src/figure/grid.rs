@@ -25,7 +25,7 @@ impl Grid {
         let step = (size.0 + gap, size.1 + 78.0);
         let columns = (((paper.width() - RIGHT - left + gap) / step.0) as usize).clamp(1, most.max(1));
         let width = paper.choose(left + columns as f64 * step.0 - gap + RIGHT, paper.width());
-        Self { width, columns, corner: (left, 30.0), size, step }
+        Self { width, columns, corner: (left, 34.0), size, step }
     }
 
     /// The upper left corner of a panel.

@@ -156,7 +156,7 @@ pub fn of<T: AsRef<str>>(models: &[T]) -> Vec<Style> {
 
 fn known(name: &str) -> Option<usize> {
     let is = |other: &&str| other.eq_ignore_ascii_case(name.trim());
-    MODELS.iter().find(|(_, names)| names.iter().any(|other| is(&other))).map(|(style, _)| *style)
+    MODELS.iter().find(|(_, names)| names.iter().any(is)).map(|(style, _)| *style)
 }
 
 #[cfg(test)]

@@ -44,7 +44,7 @@ pub(super) fn draw(results: &Results<'_>, paper: Paper) -> Option<Figure> {
             data.push(record(&[title, &coordinate(k % SIDE), &coordinate(k / SIDE), &values[k]]));
         }
     }
-    scale(&mut svg, low, high, scale_left);
+    scale(&mut svg, low, high, (scale_left, grid.corner.1));
     Some(Figure::new("-surfaces", svg, grid.height(panels.len()), data))
 }
 
@@ -64,9 +64,9 @@ fn plane(svg: &mut Svg, bins: &[usize], x: &Axis, y: &Axis) {
     }
 }
 
-fn scale(svg: &mut Svg, low: f64, high: f64, left: f64) {
+fn scale(svg: &mut Svg, low: f64, high: f64, (left, top): (f64, f64)) {
     for k in 0..BINS {
-        let at = 30.0 + PANEL - (k as f64 + 1.0) * PANEL / BINS as f64;
+        let at = top + PANEL - (k as f64 + 1.0) * PANEL / BINS as f64;
         let d = format!("M{left:.1} {at:.1}h14v{:.1}h-14Z", PANEL / BINS as f64 + 0.3);
         svg.fill(&d, &ramp((k as f64 + 0.5) / BINS as f64));
         if k % 5 == 0 {
@@ -74,7 +74,7 @@ fn scale(svg: &mut Svg, low: f64, high: f64, left: f64) {
             svg.text(left + 20.0, at + PANEL / BINS as f64 + 4.0, Anchor::Start, &format!("{value:.0}"));
         }
     }
-    svg.text(left + 20.0, 34.0, Anchor::Start, &format!("{high:.0}"));
+    svg.text(left + 20.0, top + 4.0, Anchor::Start, &format!("{high:.0}"));
 }
 
 /// The published colours, from 0 to 1.

@@ -162,10 +162,15 @@ impl Svg {
 
     /// Axes with ticks and labels around the rectangle that two axes span.
     pub fn frame(&mut self, x: &Axis, y: &Axis, x_label: &str, y_label: &str) {
+        let mut free = f64::NEG_INFINITY;
         for (value, text) in x.ticks() {
-            let at = x.at(value);
+            let (at, half) = (x.at(value), 0.5 * text_width(&text));
             self.stroke(&format!("M{at:.1} {:.1}v4", y.start), "#333333", 1.0);
-            self.text(at, y.start + 17.0, Anchor::Middle, &text);
+            // A number that would touch the one before it is left out.
+            if at - half > free {
+                self.text(at, y.start + 17.0, Anchor::Middle, &text);
+                free = at + half + 8.0;
+            }
         }
         for (value, text) in y.ticks() {
             let at = y.at(value);
@@ -182,7 +187,8 @@ impl Svg {
 
     /// The title above a panel, and its frame.
     pub(super) fn panel(&mut self, title: &str, x: &Axis, y: &Axis, x_label: &str, y_label: &str) {
-        let lines = wrapped(title, 0.9 * (x.end - x.start + 40.0));
+        // Bold letters are wider.
+        let lines = wrapped(title, 0.8 * (x.end - x.start + 24.0));
         for (k, line) in lines.iter().rev().enumerate() {
             self.bold(x.start, y.end - 8.0 - 14.0 * k as f64, line);
         }

@@ -92,7 +92,7 @@ fn verdict(text: &str) -> Option<&'static str> {
     let begins = |word: &&str| {
         text.strip_prefix(*word).is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', ',', ':', ';']))
     };
-    VERDICTS.iter().find(|(_, words)| words.iter().any(|word| begins(&word))).map(|(class, _)| *class)
+    VERDICTS.iter().find(|(_, words)| words.iter().any(begins)).map(|(class, _)| *class)
 }
 
 /// Letters from which on a cell may be broken into lines.

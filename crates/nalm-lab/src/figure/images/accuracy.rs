@@ -1,6 +1,6 @@
 //! Accuracy of the product and of both digits by model, on training and test pairs, with intervals over folds.
 
-use super::scale;
+use super::{not_run, scale};
 use crate::figure::slots::{LEFT, Slots};
 use crate::figure::svg::{Axis, Paper};
 use crate::figure::{Figure, estimates, number, parts, record, style};
@@ -56,6 +56,9 @@ pub(super) fn draw(results: &Results<'_>, paper: Paper) -> Option<Figure> {
         }
     }
     let names: Vec<_> = models.iter().map(|model| (styles[model.index], model.label.as_str())).collect();
-    let end = slots.svg.legend(&names, (LEFT, slots.below()));
+    let mut end = slots.svg.legend(&names, (LEFT, slots.below()));
+    if let Some(note) = not_run(results) {
+        end = slots.svg.paragraph((LEFT, end + 22.0), &note) - 16.0;
+    }
     Some(Figure::new("-accuracy", slots.svg, end + 12.0, data))
 }

@@ -8,6 +8,7 @@ mod pictures;
 mod weights;
 
 use super::{Kind, kind, one};
+use crate::summary::Results;
 use crate::summary::histories::Model;
 use crate::task::image_scale;
 use std::collections::BTreeSet;
@@ -23,6 +24,15 @@ pub(super) fn list() -> [Kind; 6] {
         }),
         kind("pictures", "samples, and what is looked at", |r, p| one(pictures::draw(r, p))),
     ]
+}
+
+/// Models without a row, in words.
+fn not_run(results: &Results<'_>) -> Option<String> {
+    let experiment = results.experiment;
+    let empty = experiment.groups.iter().filter(|group| group.section == 0 && results.of(group).is_empty());
+    let mut names: Vec<&str> = empty.map(|group| experiment.models[group.model].as_str()).collect();
+    names.dedup();
+    (!names.is_empty()).then(|| format!("Not run: {}.", names.join("; ")))
 }
 
 /// What the runs of a figure are, as their rows say: the size of the digits, folds, and runs a head.
