@@ -81,7 +81,7 @@ mod names {
     fn arguments_that_are_no_text_are_a_wrong_request() {
         let folder = folder();
         let here = folder.path();
-        let cases: [(&[&str], &[&str]); 19] = [
+        let cases: [(&[&str], &[&str]); 20] = [
             (&[], &[]),
             (&["list"], &[]),
             (&["train", "--module"], &[]),
@@ -96,6 +96,7 @@ mod names {
             (&["report"], &[]),
             (&["reproduce"], &[]),
             (&["verify", "--record"], &[]),
+            (&["claims"], &[]),
             (&["export", "--csv", "-", "--store"], &[]),
             (&["store", "check"], &[]),
             (&["store", "merge"], &["--into", "merged"]),

@@ -7,7 +7,6 @@ use crate::stats::student;
 use crate::summary::histories::{Model, models};
 use crate::summary::sequences::{Thresholds, by_length, thresholds};
 use crate::summary::{Results, of_section, show};
-use nalm_vision::sequential::LENGTHS;
 
 fn percent(v: f64) -> String {
     format!("{:.1}", 100.0 * v)
@@ -114,7 +113,8 @@ pub(super) fn sequences(results: &Results<'_>, section: usize) -> Vec<Block> {
 }
 
 fn success_table(models: &[Model<'_>], thresholds: &Thresholds) -> Vec<Block> {
-    let lengths: Vec<(usize, String)> = (1..=LENGTHS).map(|length| (length, length.to_string())).collect();
+    let lengths: Vec<(usize, String)> =
+        (1..=thresholds.values.len()).map(|length| (length, length.to_string())).collect();
     let line = |name: &str, cells: Vec<String>| {
         let shown = lengths.iter().map(|(length, head)| (head.as_str(), cells[length - 1].clone()));
         [("model", name.to_string())].into_iter().chain(shown).collect()

@@ -39,6 +39,18 @@ pub enum Block {
     },
     /// Points.
     List(Vec<String>),
+    /// Points that lead to other pages.
+    Links(Vec<Link>),
+}
+
+/// A way to another page of the same report.
+pub struct Link {
+    /// What it says.
+    pub text: String,
+    /// The page, without its extension.
+    pub page: String,
+    /// What stands behind it.
+    pub note: String,
 }
 
 /// Where each heading can be found: as GitHub makes anchors of headings, those that are there twice with a number behind.
@@ -136,6 +148,15 @@ pub fn html(title: &str, blocks: &[Block]) -> String {
                 items.iter().for_each(|item| put(format!("<li>{}</li>", escape(item))));
                 put("</ul>".into());
             }
+            Block::Links(links) => {
+                put("<ul>".into());
+                for Link { text, page, note } in links {
+                    let colon = if note.is_empty() { "" } else { ": " };
+                    let (text, page, note) = (escape(text), url(page), escape(note));
+                    put(format!("<li><a href=\"{page}.html\">{text}</a>{colon}{note}</li>"));
+                }
+                put("</ul>".into());
+            }
         }
     }
     let (style, script) = (include_str!("page.css"), include_str!("page.js"));
@@ -205,6 +226,13 @@ pub fn markdown(blocks: &[Block]) -> String {
                 lines.collect::<Vec<_>>().join("\n")
             }
             Block::List(items) => items.iter().map(|item| format!("* {}", plain(item))).collect::<Vec<_>>().join("\n"),
+            Block::Links(links) => {
+                let line = |Link { text, page, note }: &Link| {
+                    let colon = if note.is_empty() { "" } else { ": " };
+                    format!("* [{}]({}.md){colon}{}", alternative(text), url(page), plain(note))
+                };
+                links.iter().map(line).collect::<Vec<_>>().join("\n")
+            }
         });
     }
     parts.join("\n\n") + "\n"

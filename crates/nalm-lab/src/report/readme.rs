@@ -1,7 +1,7 @@
 //! Parts of a text that people write, filled in between markers.
 //!
 //! A block marker stands alone on its line: what is between `<!-- nalm:NAME -->` and `<!-- /nalm:NAME -->` is the first figure and the
-//! published values of an experiment; with `NAME figure` or `NAME table` it is one of the two, and with `NAME figure KIND` another figure. An inline marker opens and closes within a
+//! published values of an experiment; with `NAME figure` or `NAME table` it is one of the two, with `NAME figure KIND` another figure, with `NAME results` all other tables. An inline marker opens and closes within a
 //! line: what is between `<!-- nalm:NAME; METRIC; MODEL; PLACE -->` and `<!-- /nalm -->` is a number of it. Anything else that looks like
 //! a marker is refused before anything is written.
 
@@ -77,14 +77,15 @@ fn filled(text: &str, reports: &[(&str, &Found)], folder: &str) -> Result<(Strin
 fn block(name: &str, reports: &[(&str, &Found)], folder: &str) -> Option<String> {
     reports.iter().find_map(|(experiment, found)| {
         let rest = name.strip_prefix(experiment)?;
-        // Which figure, the first if its kind is empty; and whether the table.
-        let (figure, table) = match rest {
-            "" => (Some(""), true),
-            " figure" => (Some(""), false),
-            " table" => (None, true),
-            other => (Some(other.strip_prefix(" figure ")?), false),
+        // Which figure, the first if its kind is empty; whether the published values, and whether all other tables.
+        let (figure, published, others) = match rest {
+            "" => (Some(""), true, false),
+            " figure" => (Some(""), false, false),
+            " table" => (None, true, false),
+            " results" => (None, false, true),
+            other => (Some(other.strip_prefix(" figure ")?), false, false),
         };
-        Some(blocks(found, folder, figure, table)).filter(|blocks| !blocks.is_empty()).map(|blocks| markdown(&blocks))
+        (!found.blocks.is_empty()).then(|| markdown(&blocks(found, folder, figure, published, others)))
     })
 }
 
@@ -129,8 +130,8 @@ fn number(name: &str, reports: &[(&str, &Found)]) -> Result<Option<String>> {
     Ok(Some(found.numbers.get(&asked).ok_or_else(unknown)?.clone()))
 }
 
-/// A figure of a report and its table of published values.
-fn blocks(found: &Found, folder: &str, figure: Option<&str>, table: bool) -> Vec<Block> {
+/// Parts of a report: a figure, its table of published values, its other tables.
+fn blocks(found: &Found, folder: &str, figure: Option<&str>, published: bool, others: bool) -> Vec<Block> {
     let mut blocks = Vec::new();
     let wanted = |file: &str| figure.is_some_and(|kind| kind.is_empty() || file.ends_with(&format!("-{kind}")));
     for block in &found.blocks {
@@ -141,8 +142,11 @@ fn blocks(found: &Found, folder: &str, figure: Option<&str>, table: bool) -> Vec
                 svg: String::new(),
                 narrow: String::new(),
             }),
-            Block::Table { head, rows } if table && head.iter().any(|column| column == "published") => {
-                blocks.push(Block::Table { head: head.clone(), rows: rows.clone() });
+            Block::Table { head, rows } => {
+                let is_published = head.iter().any(|column| column == "published");
+                if (is_published && published) || (!is_published && others) {
+                    blocks.push(Block::Table { head: head.clone(), rows: rows.clone() });
+                }
             }
             _ => {}
         }
@@ -183,7 +187,8 @@ mod tests {
             Block::Figure { file: "mine".into(), caption: "Mine".into(), svg: String::new(), narrow: String::new() };
         let table = Block::Table { head: vec!["published".into()], rows: vec![vec!["1".into()]] };
         let numbers = [("solved; NMU; U[1,2)".to_string(), "18 of 20".to_string())].into();
-        Found { agree: 1, compared: 1, rows: 1, blocks: vec![figure, table], figures: Vec::new(), numbers }
+        let other = Block::Table { head: vec!["other".into()], rows: vec![vec!["2".into()]] };
+        Found { blocks: vec![figure, table, other], numbers, ..Found::default() }
     }
 
     fn fill(text: &str) -> Result<(String, usize)> {
@@ -200,6 +205,8 @@ mod tests {
         assert_eq!(fill(text).unwrap(), (want.clone(), 2));
         assert_eq!(fill(&want).unwrap(), (want, 2));
         assert_eq!(fill("nothing here\n").unwrap(), ("nothing here\n".into(), 0));
+        let (results, places) = fill("<!-- nalm:mine results -->\n<!-- /nalm:mine results -->\n").unwrap();
+        assert!(results.contains("| other |\n|---|\n| 2 |") && places == 1, "{results}");
     }
 
     #[test]
