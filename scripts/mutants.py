@@ -309,17 +309,17 @@ class Build:
 # Running
 
 
-def limits(cpu):
+def limits(cpu, memory):
     def apply():
         os.setsid()
         resource.setrlimit(resource.RLIMIT_CPU, (int(cpu), int(cpu) + 5))
-        resource.setrlimit(resource.RLIMIT_AS, (16 << 30, 16 << 30))
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
         resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 30, 1 << 30))
 
     return apply
 
 
-def run_test(build, test, choice, cpu, wall):
+def run_test(build, test, choice, cpu, wall, memory=16 << 30, output=subprocess.DEVNULL):
     """(passed, why not, seconds of processor time)."""
     package, program, name = test
     with tempfile.TemporaryDirectory() as folder:
@@ -332,9 +332,9 @@ def run_test(build, test, choice, cpu, wall):
             cwd=manifest,
             env=environment,
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            preexec_fn=limits(cpu),
+            stdout=output,
+            stderr=output,
+            preexec_fn=limits(cpu, memory),
         )
         try:
             deadline = time.monotonic() + wall

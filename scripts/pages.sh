@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Writes every page of docs/results from the record, and the parts of README.md and METHOD.md that come from it.
+# Writes every page of docs/results from the records, and the parts of README.md, METHOD.md and the records' own READMEs that come from them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=docs/results
@@ -7,9 +7,11 @@ cargo build --release --quiet --locked -p nalm-cli
 nalm=target/release/nalm
 numerical=record/2026-11-16-numerical
 images=record/2026-11-16-mnist
-"$nalm" report controls arithmetic --preset paper --store "$numerical" --out "$out" --readme METHOD.md
-# After it, so that the index is that of all.
 "$nalm" report all --preset paper --store "$numerical" --out "$out" --readme README.md
 "$nalm" report single-module single-module-snmu stochastic-gates gradient-noise --preset paper --stream reference \
   --store "$numerical" --out "$out/reference"
-"$nalm" report mnist-isolated mnist-isolated-full mnist-colour mnist-sequential --preset laptop --store "$images" --out "$out/images"
+"$nalm" report mnist-isolated mnist-isolated-full mnist-colour mnist-sequential --preset laptop --store "$images" --out "$out/images" \
+  --readme METHOD.md
+# Last, because it links to the pages that are there.
+"$nalm" claims "$numerical" "$images" --out "$out" --readme README.md --readme METHOD.md \
+  --readme "$numerical/README.md" --readme "$images/README.md" >/dev/null

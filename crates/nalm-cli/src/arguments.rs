@@ -57,6 +57,8 @@ pub(crate) enum Verb {
     Reproduce(Reproduce),
     /// Against the published values, or a record against itself.
     Verify(Verify),
+    /// Every statement of the paper, with its verdict.
+    Claims(Claims),
     /// The rows of the store as CSV or JSON lines.
     Export(Export),
     /// Check, merge or compact a store.
@@ -473,9 +475,30 @@ pub(crate) struct Report {
     pub(crate) output: Output,
 }
 
+/// Hold every statement of the paper against what stores have, each statement once. Numbers in texts stand between <!-- nalm:NAME; METRIC;
+/// MODEL; RANGE --> and <!-- /nalm -->.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Example: nalm claims record/2026-11-16-numerical record/2026-11-16-mnist --out docs/results --readme README.md"
+)]
+pub(crate) struct Claims {
+    /// The stores.
+    #[arg(required = true)]
+    pub(crate) stores: Vec<PathBuf>,
+    /// Write claims.md and claims.html here.
+    #[arg(long)]
+    pub(crate) out: Option<PathBuf>,
+    /// Fill in the numbers that this file quotes; may be repeated.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) readme: Vec<PathBuf>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 /// Check the laboratory against what was published, or a record against itself. Without --record: carry out the part of each
 /// experiment's preset quick that published values speak about, and compare. With it: run a random sample of the record's rows again, which
-/// must give the same bits. Exits with 1 if anything differs.
+/// must give the same bits. Exits with 1 if anything differs that the experiment does not list as known.
 #[derive(Args, Debug)]
 #[command(
     after_help = "Examples:\n  nalm verify\n  nalm verify arithmetic\n  nalm verify --record record/2026-11-16-numerical --sample 50"
@@ -565,7 +588,7 @@ pub(crate) struct Stats {
     #[arg(long)]
     pub(crate) csv: bool,
     /// Compare two values of the first grouping column over common seeds: McNemar's test on success, the sign test on
-    /// solved-at.
+    /// solved-at; and the log-rank test over all runs, with the seeds that would be needed to decide.
     #[arg(long, value_name = "A,B")]
     pub(crate) paired: Option<String>,
 }

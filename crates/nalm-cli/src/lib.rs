@@ -66,6 +66,7 @@ pub fn run(registry: &Registry, arguments: impl IntoIterator<Item = OsString>) -
         Verb::Report(arguments) => cmd::report::run(registry, &arguments),
         Verb::Reproduce(arguments) => cmd::run::reproduce(registry, &arguments),
         Verb::Verify(arguments) => cmd::verify::run(registry, &arguments),
+        Verb::Claims(arguments) => cmd::claims::run(registry, &arguments),
         Verb::Export(arguments) => cmd::export::run(registry, &arguments),
         Verb::Store(action) => cmd::store::run(registry, &action),
         Verb::Describe { model, inputs } => cmd::describe::run(registry, &model, inputs),

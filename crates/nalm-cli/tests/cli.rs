@@ -37,6 +37,7 @@ fn every_verb_explains_itself_with_an_example() {
         "report",
         "reproduce",
         "verify",
+        "claims",
         "export",
         "store",
         "describe",
@@ -138,6 +139,20 @@ fn statistics_of_a_table() {
     assert_eq!(pair["pairs"], 3);
     assert_eq!(pair["success"]["only_b"], 1);
     assert_eq!(pair["solved_at"]["a_first"], 2);
+    // The run that never solves counts as long as the slowest one of all took: (1000 + 2000 + 5000) / 3.
+    let unsolved = &rows[0]["unsolved"];
+    assert!((unsolved["restricted_mean"]["mean"].as_f64().unwrap() - 8000.0 / 3.0).abs() < 1e-9, "{unsolved}");
+    assert_eq!((&unsolved["until"], &unsolved["median"]), (&5000.0.into(), &2000.0.into()));
+    assert_eq!(unsolved["curve"].as_array().unwrap().len(), 2);
+    assert!((pair["success"]["difference"]["mean"].as_f64().unwrap() + 1.0 / 3.0).abs() < 1e-12, "{pair}");
+    assert!(pair["unsolved"]["log_rank_p"].as_f64().is_some_and(|p| p > 0.05), "{pair}");
+    assert!(pair["success"]["seeds_to_decide"].as_u64().is_some_and(|n| n > 3), "{pair}");
+    let text = stdout(&nalm(&["stats", path, "--paired", "A,B"]));
+    assert!(text.contains("\nlog-rank   chi2 = ") && text.contains("\nto decide  "), "{text}");
+    // With a column of steps, it counts as long as that says.
+    let watched = RUNS.replace("\n", ",9000\n").replacen(",9000", ",steps", 1);
+    let watched = json(&["stats", table(&watched).path().to_str().unwrap(), "--json"]);
+    assert!((watched[0]["unsolved"]["restricted_mean"]["mean"].as_f64().unwrap() - 4000.0).abs() < 1e-9, "{watched}");
     assert!(stdout(&nalm(&["stats", path])).contains("solved at"));
     assert!(!String::from_utf8_lossy(&nalm(&["stats", path]).stderr).contains("left out"));
     let unjudged = table(&format!("{RUNS}C,0,NA,1,0.1\n"));

@@ -81,7 +81,7 @@ mod names {
     fn arguments_that_are_no_text_are_a_wrong_request() {
         let folder = folder();
         let here = folder.path();
-        let cases: [(&[&str], &[&str]); 19] = [
+        let cases: [(&[&str], &[&str]); 20] = [
             (&[], &[]),
             (&["list"], &[]),
             (&["train", "--module"], &[]),
@@ -96,6 +96,7 @@ mod names {
             (&["report"], &[]),
             (&["reproduce"], &[]),
             (&["verify", "--record"], &[]),
+            (&["claims"], &[]),
             (&["export", "--csv", "-", "--store"], &[]),
             (&["store", "check"], &[]),
             (&["store", "merge"], &["--into", "merged"]),
@@ -158,6 +159,49 @@ fn names_of_a_megabyte_are_exported_and_grouped_by() {
         let output = nalm(here, &[&["stats", "rows.csv"], more].concat());
         assert!(output.status.success() && text(&output.stdout).contains(&long), "{}", text(&output.stderr));
     }
+}
+
+/// However many rows a store has, a command holds only where they lie.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_store_is_read_in_less_memory_than_its_rows_take() {
+    let folder = folder();
+    let here = folder.path();
+    succeed(here, &["run", "few.toml"]);
+    let file = segments(&here.join("results")).remove(0);
+    let mut all = values(&file);
+    let (header, mut row) = (line(&all[0]), all.swap_remove(1));
+    // Six thousand rows of three thousand characters, and of a hundred and fifty numbers, each of which takes far more as a value.
+    row["series"] = value!({"errors": (0..150).map(|k| f64::from(k) / 7.0).collect::<Vec<_>>()});
+    let mut lines = header;
+    for k in 0..6_000 {
+        row["id"] = value!(format!("{k:032x}"));
+        lines += &line(&row);
+    }
+    assert!(lines.len() > 18_000_000, "{}", lines.len());
+    std::fs::write(&file, lines).unwrap();
+    // Program and stacks included, and less than the values of all rows would take.
+    let limited = |arguments: &[&str]| {
+        let mut shell = std::process::Command::new("sh");
+        let script = "ulimit -v 80000 && exec \"$@\"";
+        shell.args(["-c", script, "sh", env!("CARGO_BIN_EXE_nalm")]).args(arguments).current_dir(here);
+        let output = shell.env("MALLOC_ARENA_MAX", "1").output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}", text_of_end(&output.stderr));
+    };
+    limited(&["export", "--csv", "rows.csv"]);
+    let rows = std::fs::read_to_string(here.join("rows.csv")).unwrap();
+    assert_eq!(rows.lines().count(), 6_001);
+    // They are read on all cores, or on one where no thread can be had.
+    let output = command(here, &["export", "--csv", "-"]).env(NO_THREADS.0, NO_THREADS.1).output().unwrap();
+    assert!(output.status.success() && text(&output.stdout) == rows, "{}", text_of_end(&output.stderr));
+    limited(&["store", "pack", "results", "--into", "record"]);
+    limited(&["export", "--csv", "again.csv", "--store", "record"]);
+    assert_eq!(std::fs::read_to_string(here.join("again.csv")).unwrap(), rows);
+}
+
+/// The end of what was said, which may be much.
+fn text_of_end(bytes: &[u8]) -> String {
+    text(&bytes[bytes.len().saturating_sub(1_000)..])
 }
 
 /// A pipe that nobody writes to, wherever a store has files, holds nobody up.

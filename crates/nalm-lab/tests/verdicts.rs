@@ -1,10 +1,11 @@
-//! From hand-made rows through metrics, summary, verdict, table and CSV: exact numbers, and verdicts that must be yes and must be no.
+//! From hand-made rows through metrics, summary, verdict, table and CSV: exact numbers, and verdicts of every kind.
 
 use nalm_lab::Registry;
 use nalm_lab::experiment::{Experiment, Overrides, check};
 use nalm_lab::run::{Row, Spec, Status};
 use nalm_lab::stats::Estimate;
 use nalm_lab::store::Contents;
+use nalm_lab::summary::Verdict;
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -101,37 +102,46 @@ fn the_table_and_the_csv_say_the_same() {
     let contents = contents(&experiment, made);
     let folder = tempfile::tempdir().unwrap();
     let found = registry.report(&experiment, &contents, folder.path()).unwrap();
-    assert_eq!((found.rows, found.compared), (14, 0));
+    assert_eq!((found.rows, found.verdicts.len()), (14, 0));
     let page = std::fs::read_to_string(folder.path().join("mine.md")).unwrap();
     insta::assert_snapshot!("page", page);
     insta::assert_snapshot!("csv", std::fs::read_to_string(folder.path().join("mine.csv")).unwrap());
 }
 
-/// Each statement, what is said of it, and whether it agrees.
+/// Each statement, what is said of it, and what it amounts to.
 #[test]
-fn verdicts_that_are_yes_and_verdicts_that_are_no() {
+fn statements_of_every_kind_have_their_verdicts() {
+    use Verdict::{Consistent, Differs, DirectionOnly, Inconclusive};
     let registry = Registry::default();
-    for (model, statement, ours, agrees) in [
-        ("nmu", "is = 0.16", "0.50 [0.15, 0.85] (n = 4)", true),
-        ("nmu", "is = 0.84", "0.50 [0.15, 0.85] (n = 4)", true),
-        ("nmu", "is = 0.14", "0.50 [0.15, 0.85] (n = 4)", false),
-        ("nmu", "is = 0.86", "0.50 [0.15, 0.85] (n = 4)", false),
-        ("nmu", "is = 1.0", "0.50 [0.15, 0.85] (n = 4)", false),
-        ("snmu", "is = 1.0", "1.00 [0.51, 1.00] (n = 4)", true),
-        ("nmu", "below = 0.6", "0.50 [0.15, 0.85] (n = 4)", true),
-        ("nmu", "below = 0.5", "0.50 [0.15, 0.85] (n = 4)", false),
-        ("snmu", "above = \"nmu\"", "1.00 [0.51, 1.00] (n = 4) against 0.50 [0.15, 0.85] (n = 4)", true),
-        ("nmu", "above = \"snmu\"", "0.50 [0.15, 0.85] (n = 4) against 1.00 [0.51, 1.00] (n = 4)", false),
-        ("nmu", "above = \"nmu\"", "0.50 [0.15, 0.85] (n = 4) against 0.50 [0.15, 0.85] (n = 4)", false),
-        ("snmu", "equals = \"nmu\"", "1.00 [0.51, 1.00] (n = 4) against 0.50 [0.15, 0.85] (n = 4)", true),
-        ("nmu", "metric = \"validation_success\"\nis = 0.9", "0.75 [0.30, 0.95] inside", true),
-        ("nmu", "metric = \"validation_success\"\nis = 1.0", "0.75 [0.30, 0.95] inside", false),
-        ("nmu", "metric = \"test_error\"\nis = [8.0, 1.0]", "error outside 3.0e0 ± 4.1e0", true),
-        ("nmu", "metric = \"test_error\"\nis = [9.0, 1.0]", "error outside 3.0e0 ± 4.1e0", false),
-        ("nmu", "metric = \"best_step\"\nis = [150.0, 0.0]", "best step 1.5e2 ± 6.4e2", true),
-        ("nmu", "metric = \"best_step\"\nis = [900.0, 50.0]", "best step 1.5e2 ± 6.4e2", false),
-        ("nmu", "metric = \"sparsity_error\"\nbelow = 0.2", "2.5e-1", false),
-        ("nmu", "metric = \"sparsity_error\"\nbelow = 0.3", "2.5e-1", true),
+    for (model, statement, ours, verdict) in [
+        // Of an unknown number of runs, so taken as exact.
+        ("nmu", "is = 0.16", "2 of 4 [0.15, 0.85]", Inconclusive),
+        ("nmu", "is = 0.14", "2 of 4 [0.15, 0.85]", Differs),
+        ("nmu", "is = 0.86", "2 of 4 [0.15, 0.85]", Differs),
+        ("nmu", "is = 1.0", "2 of 4 [0.15, 0.85]", Differs),
+        // Of so many that the difference is open.
+        ("nmu", "is = 0.86\nn = 7", "2 of 4 [0.15, 0.85]", Inconclusive),
+        ("nmu", "is = 1.0\nn = 1000", "2 of 4 [0.15, 0.85]", Differs),
+        ("snmu", "is = 1.0\nn = 25", "4 of 4 [0.51, 1.00]", Inconclusive),
+        ("nmu", "below = 1.0", "2 of 4 [0.15, 0.85]", Consistent),
+        ("nmu", "below = 0.6", "2 of 4 [0.15, 0.85]", Inconclusive),
+        ("nmu", "below = 0.1", "2 of 4 [0.15, 0.85]", Differs),
+        ("snmu", "below = 1.0", "4 of 4 [0.51, 1.00]", Inconclusive),
+        ("snmu", "above = \"nmu\"", "4 against 2 of 4", DirectionOnly),
+        ("nmu", "above = \"snmu\"", "2 against 4 of 4", Inconclusive),
+        ("nmu", "above = \"nmu\"", "2 against 2 of 4", Inconclusive),
+        ("snmu", "equals = \"nmu\"", "4 against 2 of 4", Inconclusive),
+        ("nmu", "metric = \"validation_success\"\nis = 0.9", "3 of 4 [0.30, 0.95] inside", Inconclusive),
+        ("nmu", "metric = \"validation_success\"\nis = 1.0", "3 of 4 [0.30, 0.95] inside", Differs),
+        // 4.1 and 1.0 in quadrature are 4.2, and rounding leaves another 0.1 open.
+        ("nmu", "metric = \"test_error\"\nis = [7.3, 1.0]", "error outside 3.0e0 ± 4.1e0", Consistent),
+        ("nmu", "metric = \"test_error\"\nis = [7.4, 1.0]", "error outside 3.0e0 ± 4.1e0", Differs),
+        ("nmu", "metric = \"best_step\"\nis = [150.0, 0.0]", "best step 1.5e2 ± 6.4e2", Consistent),
+        ("nmu", "metric = \"best_step\"\nis = [900.0, 50.0]", "best step 1.5e2 ± 6.4e2", Differs),
+        ("nmu", "metric = \"sparsity_error\"\nbelow = 0.2", "2.5e-1", Differs),
+        ("nmu", "metric = \"sparsity_error\"\nbelow = 0.3", "2.5e-1", Consistent),
+        // Both are solved with seeds 0 and 1: at 2,000 against 1,000 and 3,000.
+        ("snmu", "metric = \"solved_at\"\nabove = \"nmu\"", "2000 [2000, 2000] against 2000", Inconclusive),
     ] {
         let text = format!("{FILE}[[expect]]\nmodel = \"{model}\"\nrange = \"U[1,2)\"\n{statement}\nsource = \"x\"\n");
         let experiment = load(&text);
@@ -140,23 +150,74 @@ fn verdicts_that_are_yes_and_verdicts_that_are_no() {
         let compared = results.comparisons();
         assert_eq!(compared.len(), 1, "{statement}");
         let ours_start: String = compared[0].ours.chars().take(ours.chars().count()).collect();
-        assert_eq!((ours_start.as_str(), compared[0].agrees), (ours, agrees), "{model}: {statement}");
+        assert_eq!((ours_start.as_str(), compared[0].verdict), (ours, verdict), "{model}: {statement}");
     }
 }
 
+/// Ten seeds on each of two ranges: the sNMU gains nine on U[1,2) and loses one; on U[-2,-1) it gains all of the others.
+fn of_ten(model: usize, spec: &Spec) -> Option<Row> {
+    let lost = spec.text("range") == "U[1,2)" && spec.seed() == 9;
+    Some(row(spec, json!({"solved": (model == 1) != lost, "solved_at": null})))
+}
+
 #[test]
-fn intervals_that_do_not_meet_are_not_equal() {
-    let experiment = load(&format!(
+fn orders_are_adjusted_for_how_many_ranges_were_looked_at() {
+    let order = "[[expect]]\nmodel = \"snmu\"\nabove = \"nmu\"\nsource = \"x\"\n";
+    let experiment = load(&format!("{}{order}", FILE.replace("seeds = 4", "seeds = 10")));
+    let contents = contents(&experiment, of_ten);
+    let registry = Registry::default();
+    let found = registry.results(&experiment, &contents).comparisons();
+    let shown: Vec<(&str, Verdict)> = found.iter().map(|c| (c.difference.as_str(), c.verdict)).collect();
+    assert_eq!(
+        shown,
+        [
+            ("9 for, 1 against; McNemar p = 0.021", Verdict::Consistent),
+            ("10 for, 0 against; McNemar p = 0.002, 0.0039 after Holm", Verdict::Consistent)
+        ]
+    );
+    // All ranges together are one order.
+    let pooled = load(&format!("{}{order}pooled = true\n", FILE.replace("seeds = 4", "seeds = 10")));
+    let found = registry.results(&pooled, &contents).comparisons();
+    assert_eq!((found.len(), found[0].ours.as_str()), (1, "19 against 1 of 20"));
+}
+
+#[test]
+fn rates_that_differ_are_not_equal() {
+    let text = format!(
         "{}[[expect]]\nmodel = \"snmu\"\nrange = \"U[1,2)\"\nequals = \"nmu\"\nsource = \"x\"\n",
         FILE.replace("seeds = 4", "seeds = 40")
-    ));
+    );
     // 2 of 40 against 40 of 40.
-    let contents = contents(&experiment, |model, spec| {
-        Some(row(spec, json!({"solved": model == 1 || spec.seed() < 2, "solved_at": null})))
-    });
+    let few = |model, spec: &Spec| Some(row(spec, json!({"solved": model == 1 || spec.seed() < 2, "solved_at": null})));
     let registry = Registry::default();
-    let results = registry.results(&experiment, &contents);
-    assert!(!results.comparisons()[0].agrees);
+    for (reason, unexplained) in [("", true), ("known = \"it is so\"\n", false)] {
+        let experiment = load(&format!("{text}{reason}"));
+        let contents = contents(&experiment, few);
+        let found = registry.results(&experiment, &contents).comparisons();
+        assert_eq!((found[0].verdict, found[0].is_unexplained()), (Verdict::Differs, unexplained));
+    }
+}
+
+/// The published streams, length and number of runs, and the published digits; without any of these it is not identical.
+#[test]
+fn what_is_identical_has_all_of_it() {
+    let registry = Registry::default();
+    let verdict = |stream: &str, rest: &str| {
+        let text = FILE.replace("steps = 5000", &format!("steps = 5000\nstream = \"{stream}\""));
+        let statement = "[[expect]]\nmodel = \"nmu\"\nrange = \"U[1,2)\"\nsource = \"x\"\n";
+        let experiment = load(&format!("{text}{statement}{rest}"));
+        let contents = contents(&experiment, made);
+        registry.results(&experiment, &contents).comparisons()[0].verdict
+    };
+    assert_eq!(verdict("reference", "is = 0.5\nn = 4\nsteps = 5000\n"), Verdict::Identical);
+    assert_eq!(verdict("fast", "is = 0.5\nn = 4\nsteps = 5000\n"), Verdict::Inconclusive);
+    assert_eq!(verdict("reference", "is = 0.5\nn = 4\nsteps = 9000\n"), Verdict::Inconclusive);
+    assert_eq!(verdict("reference", "is = 0.5\nn = 4\n"), Verdict::Inconclusive);
+    assert_eq!(verdict("reference", "is = 0.5\nn = 8\nsteps = 5000\n"), Verdict::Inconclusive);
+    assert_eq!(verdict("reference", "is = 0.51\nn = 4\nsteps = 5000\n"), Verdict::Inconclusive);
+    let error = "metric = \"test_error\"\nn = 4\nsteps = 5000\n";
+    assert_eq!(verdict("reference", &format!("{error}is = [3.04, 4.1]\n")), Verdict::Identical);
+    assert_eq!(verdict("reference", &format!("{error}is = [3.0, 4.2]\n")), Verdict::Consistent);
 }
 
 /// A statement is held against the cell of its own range and model, and against nothing if there are no rows.
@@ -170,11 +231,13 @@ fn statements_find_their_own_cell() {
     let registry = Registry::default();
     let all = contents(&experiment, made);
     let results = registry.results(&experiment, &all);
-    let means: Vec<(String, bool)> =
-        results.comparisons().iter().map(|c| (c.ours[..4].to_string(), c.agrees)).collect();
-    assert_eq!(means, [("0.50".into(), true), ("0.00".into(), true), ("1.00".into(), true)]);
+    let found = results.comparisons();
+    let solved: Vec<&str> = found.iter().map(|c| &c.ours[..6]).collect();
+    assert_eq!(solved, ["2 of 4", "0 of 4", "4 of 4"]);
     let none = contents(&experiment, |model, spec| if model == 0 { None } else { made(model, spec) });
-    assert_eq!(registry.results(&experiment, &none).comparisons().len(), 1);
+    let found = registry.results(&experiment, &none).comparisons();
+    let run: Vec<bool> = found.iter().map(|c| c.verdict != Verdict::NotRun).collect();
+    assert_eq!(run, [false, false, true]);
 }
 
 #[test]
@@ -185,7 +248,7 @@ fn the_bound_of_the_batch_noise_is_compared_by_its_printed_digits() {
             "title = \"Bound\"\ndefault_preset = \"paper\"\n[[expect]]\nrange = \"U[1,2)\"\nmetric = \"noise_bound\"\nis = {bound:?}\nsource = \"x\"\n"
         );
         let (experiment, nothing) = (load(&text), Contents::default());
-        registry.results(&experiment, &nothing).comparisons()[0].agrees
+        registry.results(&experiment, &nothing).comparisons()[0].verdict == Verdict::Consistent
     };
     // 1 + sqrt(12) = 4.4641
     assert_eq!([4.46, 4.464, 4.47, 4.45, 4.48].map(verdict), [true, true, false, false, false]);
@@ -262,4 +325,41 @@ fn rows_of_earlier_numerics_stand_in_for_those_that_are_missing() {
     // A numerical task has none that would do.
     let numbers = registry.load("single-module", &Overrides::preset("smoke")).unwrap();
     assert_eq!(numbers.ids_of_all_versions(&registry.catalogue), numbers.ids());
+}
+
+/// Sequences: the NMU solves lengths one to five, the sNMU one and two; thresholds are those of the reference, whose errors are near 1.
+#[cfg(feature = "images")]
+#[test]
+fn models_are_compared_length_by_length() {
+    let registry = Registry::default();
+    let text = "title = \"S\"\ntask = \"mnist-sequential\"\npreset.paper = { seeds = 3 }\n\
+        [[model]]\nmodule = \"mul\"\n[[model]]\nmodule = \"nmu\"\n[[model]]\nmodule = \"snmu\"\n";
+    let sequence = |model: usize, seed: u64| {
+        let solved = [20, 5, 2][model];
+        let part = |error: f64| json!({"error": error, "rounded": 0.0, "rounded_last": 0.0});
+        let error = |length: usize| {
+            if model == 0 { 1.0 + 0.01 * seed as f64 } else { [9.0, 0.5][usize::from(length <= solved)] }
+        };
+        let test: Vec<Value> = (1..=20).map(|length| part(error(length))).collect();
+        json!({"sequence": [{"epoch": 0, "step": 0, "train": part(1.0), "valid": part(1.0), "test": test, "weights": [1.0, 1.0], "sparsity": 0.25}]})
+    };
+    for (one, other, ours, verdict) in [
+        ("nmu", "snmu", "above at 3 lengths, below at 0 (3 and 3 runs)", Verdict::DirectionOnly),
+        ("snmu", "nmu", "above at 0 lengths, below at 3 (3 and 3 runs)", Verdict::Inconclusive),
+        ("nmu", "nmu", "above at 0 lengths, below at 0 (3 and 3 runs)", Verdict::Inconclusive),
+    ] {
+        let expect = format!(
+            "[[expect]]\nmodel = \"{one}\"\nmetric = \"success_at_length\"\nabove = \"{other}\"\nsource = \"x\"\n"
+        );
+        let experiment = load(&format!("{text}{expect}"));
+        let contents = contents(&experiment, |model, spec| {
+            let mut row = row(spec, json!({}));
+            row.series.insert("history".into(), sequence(model, spec.seed()));
+            Some(row)
+        });
+        let results = registry.results(&experiment, &contents);
+        let comparisons = results.comparisons();
+        let found: Vec<_> = comparisons.iter().map(|c| (c.ours.as_str(), c.verdict)).collect();
+        assert_eq!(found, [(ours, verdict)], "{one} above {other}");
+    }
 }

@@ -1,11 +1,14 @@
-"""The same training steps in PyTorch eager, for comparison; images are ready-made in all of them. usage: pytorch.py THREADS [NAME]"""
-import sys, time
+"""The same training steps in PyTorch, for comparison: eager, with channels last, and compiled. Images are ready-made in all of them.
+`scripts/speed.py` runs them in turn with ours.
+
+usage: pytorch.py NAME THREADS; prints a line of JSON, milliseconds a step
+"""
+import json, sys, time
 import torch
 from torch import nn
 from torch.nn import functional as F
 
-torch.set_num_threads(int(sys.argv[1]))
-only = sys.argv[2] if len(sys.argv) > 2 else ""
+torch.set_num_threads(int(sys.argv[2]))
 
 class Expected(nn.Module):
     def forward(self, x):
@@ -34,20 +37,28 @@ class Colour(nn.Module):
         first, second = self.classifier(F.avg_pool2d(seen, 2)).chunk(2)
         return first * second
 
-for name, make, shape in [("isolated, 256 images", classifier, (256, 1, 28, 28)), ("halved, 256 images", lambda: classifier(1, 1600), (256, 1, 14, 14)),
-                          ("sequential, 128 images", regressor, (128, 1, 28, 28)), ("colour, 256 samples", Colour, (256, 2, 42, 42))]:
-    if not name.startswith(only):
-        continue
-    net = make()
-    x = torch.rand(*shape) * 3.2 - 0.42
+STEPS = {"isolated": (classifier, (256, 1, 28, 28)), "halved": (lambda: classifier(1, 1600), (256, 1, 14, 14)),
+         "sequential": (regressor, (128, 1, 28, 28)), "colour": (Colour, (256, 2, 42, 42))}
+
+def clock(net, x):
     adam = torch.optim.Adam(net.parameters(), lr=1e-3)
     times = []
-    for _ in range(12):
+    for _ in range(15):
         start = time.perf_counter()
         adam.zero_grad()
         loss = ((net(x) - 4.0) ** 2).mean()
         loss.backward()
         adam.step()
         times.append(1e3 * (time.perf_counter() - start))
-    times.sort()
-    print(f"{name:24} PyTorch   {sys.argv[1]} threads  {times[len(times) // 2]:7.2f} ms ({times[0]:.2f})")
+    return times[3:]
+
+make, shape = STEPS[sys.argv[1]]
+x = torch.rand(*shape) * 3.2 - 0.42
+found = {"version": "PyTorch " + torch.__version__.split("+")[0], "eager": clock(make(), x),
+         "channels last": clock(make().to(memory_format=torch.channels_last), x.to(memory_format=torch.channels_last))}
+try:
+    found["compiled"] = clock(torch.compile(make()), x)
+except Exception as error:
+    # The compiler needs tools that not every machine has; the table then says so.
+    print(f"torch.compile: {error}".splitlines()[0], file=sys.stderr)
+print(json.dumps(found))

@@ -1,7 +1,7 @@
 //! Milliseconds per training step of the networks: forward, backward and Adam, dropout included. Data are excluded but for the colour
 //! task, whose pictures are drawn anew in every step.
 //!
-//!   cargo bench -p nalm-vision --bench step [-- [--best | --alone] [NAME]]
+//!   cargo bench -p nalm-vision --bench step [-- [--best | --alone] [--json] [NAME]]
 
 use nalm::rng::Purpose;
 use nalm::{InstructionSet, Optimiser, Rng, optim::Optimisation};
@@ -41,6 +41,11 @@ fn main() -> Result<(), Error> {
 }
 
 fn show(name: &str, set: InstructionSet, threads: usize, mut times: Vec<f64>) {
+    if std::env::args().any(|argument| argument == "--json") {
+        let step = name.split(',').next().unwrap_or(name);
+        println!(r#"{{"step":"{step}","instructions":"{}","threads":{threads},"ms":{times:?}}}"#, set.name());
+        return;
+    }
     times.sort_by(f64::total_cmp);
     let (median, least) = (times[times.len() / 2], times[0]);
     println!("{name:24} {:9} {threads} threads  {median:7.2} ms ({least:.2})", set.name());

@@ -1,6 +1,6 @@
 //! Nanoseconds per training step, sampling included, evaluation excluded, on one core.
 //!
-//! `cargo bench --bench step [-- FILTER...] [--exact] [--json] [--all-paths] [--reference]`
+//! `cargo bench --bench step [-- FILTER...] [--exact] [--json] [--all-paths | --instructions=SET] [--reference]`
 
 use nalm::module::{self, Dispatch, Options, Shape};
 use nalm::rng::Stream;
@@ -86,7 +86,12 @@ fn main() {
     let flag = |name: &str| arguments.iter().any(|a| a == name);
     let filters: Vec<&String> = arguments.iter().filter(|a| !a.starts_with("--")).collect();
     let stream = if flag("--reference") { Stream::Reference } else { Stream::Fast };
-    let paths = if flag("--all-paths") { InstructionSet::available() } else { vec![InstructionSet::best()] };
+    let chosen = arguments.iter().find_map(|a| a.strip_prefix("--instructions="));
+    let paths = match chosen {
+        Some(name) => vec![InstructionSet::named(name).unwrap_or_else(|error| panic!("{error}"))],
+        None if flag("--all-paths") => InstructionSet::available(),
+        None => vec![InstructionSet::best()],
+    };
     let mut rows = Vec::new();
     for step in steps() {
         let wanted = |f: &&String| if flag("--exact") { step.name == **f } else { step.name.contains(f.as_str()) };

@@ -1,7 +1,7 @@
 //! What training minimises.
 
 use crate::batch::BatchLayout;
-use crate::lane::{self, Kernel, Lane};
+use crate::lane::{self, Kernel, LANES, Lane};
 use crate::{Error, Real};
 use std::fmt::{self, Display};
 use std::str::FromStr;
@@ -81,7 +81,9 @@ fn masked<R: Real>(lane: Lane<R>, k: usize, at: BatchLayout, last: Lane<R>) -> L
 /// into every instruction set.
 #[inline(always)]
 fn mask<R: Real>(k: usize, at: BatchLayout, last: Lane<R>) -> Lane<R> {
-    if (k + 1).is_multiple_of(at.lanes()) { last } else { Lane::splat(R::ONE) }
+    // A batch of whole lanes, which is most of them, pays for no division.
+    let full = at.rows.is_multiple_of(LANES) || !(k + 1).is_multiple_of(at.lanes());
+    if full { Lane::splat(R::ONE) } else { last }
 }
 
 /// The mask of the last lane.

@@ -1,6 +1,7 @@
 //! Penalties that pull weights to arithmetic, and their schedules.
 
-use crate::{Error, Real};
+use crate::lane::LANES;
+use crate::{Error, Lane, Real};
 
 /// How strong a penalty is at a training step.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -51,9 +52,10 @@ impl Penalty {
         let Penalty { strength, schedule } = *self;
         match schedule {
             Schedule::Constant => strength,
+            Schedule::Ramp { end, .. } if step >= end => strength,
+            Schedule::Ramp { start, .. } if step <= start => 0.0,
             Schedule::Ramp { start, end } => {
-                let done = (step as f64 - start as f64) / (end as f64 - start as f64);
-                strength * done.clamp(0.0, 1.0)
+                strength * ((step as f64 - start as f64) / (end as f64 - start as f64)).clamp(0.0, 1.0)
             }
             Schedule::Growth { every, factor, most } => {
                 let growths = step.checked_div(every).unwrap_or(0);
@@ -125,21 +127,27 @@ pub fn sparsity_error<R: Real>(weights: impl IntoIterator<Item = R>) -> R {
 #[inline(always)]
 pub fn sparsity<R: Real>(weights: &[R], signed: bool, strength: R, dp: &mut [R]) -> R {
     let share = strength / R::of(weights.len() as f64);
-    let mut sum = R::ZERO;
-    for (dp, &w) in dp.iter_mut().zip(weights) {
-        let (size, sign) = if signed { (w.abs(), w.sign()) } else { (w, R::ONE) };
-        let (low, high) = (w.abs(), (R::ONE - size).abs());
-        if low < high {
-            sum += low;
-            *dp += share * w.sign();
-        } else {
-            sum += high;
-            if low > high {
-                *dp -= share * sign * (R::ONE - size).sign();
-            }
+    // Chosen by values and not by branches, sixteen sums at a time, so that several weights are computed at once.
+    let (lanes, rest) = weights.as_chunks::<LANES>();
+    let (dp_lanes, dp_rest) = dp[..weights.len()].as_chunks_mut::<LANES>();
+    let mut sums = Lane::<R>::ZERO;
+    for (dp, w) in dp_lanes.iter_mut().zip(lanes) {
+        for k in 0..LANES {
+            sums[k] += pull(w[k], signed, share, &mut dp[k]);
         }
     }
-    share * sum
+    share * rest.iter().zip(dp_rest).fold(sums.sum(), |sum: R, (&w, dp)| sum + pull(w, signed, share, dp))
+}
+
+/// The distance of a weight from the nearer end; `share` times its gradient is added to `dp`.
+#[inline(always)]
+fn pull<R: Real>(w: R, signed: bool, share: R, dp: &mut R) -> R {
+    let (size, sign) = if signed { (w.abs(), w.sign()) } else { (w, R::ONE) };
+    let (low, high) = (w.abs(), (R::ONE - size).abs());
+    let (up, down) = (*dp + share * w.sign(), *dp - share * sign * (R::ONE - size).sign());
+    *dp = if low > high { down } else { *dp };
+    *dp = if low < high { up } else { *dp };
+    if low < high { low } else { high }
 }
 
 #[cfg(test)]

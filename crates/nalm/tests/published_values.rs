@@ -178,7 +178,7 @@ fn near(got: f64, want: f64, relative: f64) -> bool {
 }
 
 #[test]
-fn trained_weights_are_the_published_ones() {
+fn trained_weights_are_those_of_the_emulation() {
     let nmu = Network::single(Nmu::new(2, 1).unwrap());
     let task = single_module("U[1,2)", "U[2,6)");
     let instructions = weight_path(&nmu, &task, 0);

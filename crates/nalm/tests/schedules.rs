@@ -202,6 +202,17 @@ fn an_attempt_that_diverges_is_not_the_last() {
     let outcome = follow(&hopeless, &task, 0, &config, &quick(), &mut ()).unwrap();
     assert!(matches!(outcome.status, Status::Diverged { .. }));
     assert_eq!(outcome.reinitialisations, 2);
+    // Whoever stops it at its second attempt has stopped it, whatever came of the first.
+    struct Second(u32);
+    impl Observer<f32> for Second {
+        fn logged(&mut self, _: &LoggedErrors, _: &[f32]) -> ControlFlow<()> {
+            self.0 += 1;
+            if self.0 == 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        }
+    }
+    let outcome = follow(&hopeless, &task, 0, &config, &quick(), &mut Second(0)).unwrap();
+    assert!(matches!(outcome.status, Status::Cancelled { .. }), "{:?}", outcome.status);
+    assert_eq!(outcome.reinitialisations, 1);
 }
 
 #[test]

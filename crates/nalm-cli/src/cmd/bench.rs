@@ -36,7 +36,7 @@ struct Timing {
 pub(crate) fn run(json: bool) -> Result<()> {
     let mut rows = Vec::new();
     for (step, layers) in STEPS {
-        let ns = measure(layers)?;
+        let ns = measure(layers, Size::default())?;
         let path = InstructionSet::best().name();
         if !json {
             writeln!(std::io::stdout().lock(), "{step:18} {ns:10.1} ns  {path}")?;
@@ -46,7 +46,22 @@ pub(crate) fn run(json: bool) -> Result<()> {
     if json { super::print_json(&rows) } else { Ok(()) }
 }
 
-fn measure(layers: &[&str]) -> Result<f64> {
+/// How large a measurement is.
+#[derive(Clone, Copy)]
+pub(crate) struct Size {
+    pub(crate) batch: usize,
+    /// Runs side by side, one a thread.
+    pub(crate) threads: usize,
+}
+
+impl Default for Size {
+    fn default() -> Self {
+        Self { batch: 128, threads: 1 }
+    }
+}
+
+/// Nanoseconds a step of a stack of these layers takes; with several threads, the time in which they do as many steps as they are, divided by their number.
+pub(crate) fn measure(layers: &[&str], size: Size) -> Result<f64> {
     let layers = layers.iter().map(|text| text.parse()).collect::<Result<Vec<Layer>, _>>()?;
     let inputs = layers[0].inputs.unwrap_or(2);
     let network = stack::<f32>(&layers, inputs, &module::find)?;
@@ -58,12 +73,18 @@ fn measure(layers: &[&str]) -> Result<f64> {
     let time = |steps: u64| -> Result<f64> {
         // The penalty acts from the second step on, so that every step does all of its work.
         let published = Config::published(&network).steps(steps).ramp(0, 1);
-        let config = Config { validation: 16, test: 16, log_every: u64::MAX, ..published };
-        let start = Instant::now();
-        train(&network, &*task, 0, &config, &mut ())?;
-        Ok(start.elapsed().as_nanos() as f64 / (steps + 1) as f64)
+        let config = Config { batch: size.batch, validation: 16, test: 16, log_every: u64::MAX, ..published };
+        let (network, task, config, start) = (&network, &*task, &config, Instant::now());
+        std::thread::scope(|scope| {
+            let runs: Vec<_> = (1..size.threads)
+                .map(|k| scope.spawn(move || train(network, task, k as u64, config, &mut ())))
+                .collect();
+            train(network, task, 0, config, &mut ())?;
+            runs.into_iter().try_for_each(|run| run.join().expect("training does not panic").map(|_| ()))
+        })?;
+        Ok(start.elapsed().as_nanos() as f64 / (steps + 1) as f64 / size.threads as f64)
     };
-    let steps = (3e6 / time(2_000)?) as u64 + 10;
+    let steps = (3e6 / time(200)?) as u64 + 10;
     let mut times = (0..REPEATS).map(|_| time(steps)).collect::<Result<Vec<_>>>()?;
     times.sort_by(f64::total_cmp);
     Ok(times[REPEATS / 2])

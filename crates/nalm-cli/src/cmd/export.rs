@@ -4,16 +4,14 @@ use super::sound;
 use crate::arguments::Export;
 use anyhow::Result;
 use nalm_lab::experiment::{Overrides, built_in};
-use nalm_lab::run::{Outline, schedule};
+use nalm_lab::run::schedule;
 use nalm_lab::store::{Entry, Index};
 use nalm_lab::{Error, Registry, files};
 use serde::Deserialize;
-use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
-use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
-use serde_json::{Value, json};
-use std::borrow::Cow;
+use serde_json::json;
+use serde_json::value::RawValue;
+use std::borrow::{Borrow, Cow};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::sync::{PoisonError, RwLock};
@@ -35,10 +33,10 @@ pub(crate) fn run(registry: &Registry, arguments: &Export) -> Result<()> {
             None => metrics(&index)?,
         };
         write(registry, path, |out| {
-            let mut names = Line::new();
-            head().try_for_each(|name| names.text(name))?;
-            metrics.iter().try_for_each(|name| names.text(name))?;
-            out.write_all(&names.end()?)?;
+            let mut names = line();
+            head().try_for_each(|name| names.write_field(name))?;
+            metrics.iter().try_for_each(|name| names.write_field(name))?;
+            out.write_all(&end(names)?)?;
             let wrong = |error: csv::Error| Error::File { what: "cannot write CSV".into(), cause: error.into() };
             let line = |entry: &Entry| with_row(&index, entry, |row| csv_line(row, &metrics))?.map_err(wrong);
             lines(&index, line, out)
@@ -127,7 +125,7 @@ fn metrics(index: &Index) -> Result<Vec<String>> {
         // Nearly every row has the names of those before it, so threads only read, and need not wait for each other.
         let new: Vec<String> = with_row(index, entry, |row| {
             let known = all.read().unwrap_or_else(PoisonError::into_inner);
-            row.metrics.names().filter(|name| !known.contains(*name)).map(String::from).collect()
+            row.metrics.keys().filter(|name| !known.contains(&*name.0)).map(|name| name.0.to_string()).collect()
         })?;
         if !new.is_empty() {
             all.write().unwrap_or_else(PoisonError::into_inner).extend(new);
@@ -138,7 +136,7 @@ fn metrics(index: &Index) -> Result<Vec<String>> {
     Ok(all.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().collect())
 }
 
-/// What a table shows of a row in today's form. Texts are not copied: there may be millions of rows.
+/// What a table shows of a row in today's form. Texts are not copied, and numbers stay as they are written: there may be millions of rows.
 #[derive(Deserialize)]
 struct Shown<'a> {
     #[serde(borrow)]
@@ -149,91 +147,16 @@ struct Shown<'a> {
     metrics: Pairs<'a>,
 }
 
-/// An object's keys and values, in the order of the keys.
-struct Pairs<'a>(Vec<(Text<'a>, Cell<'a>)>);
+/// The keys of an object and the JSON of their values, in the order of the keys.
+type Pairs<'a> = BTreeMap<Text<'a>, &'a RawValue>;
 
 #[derive(Deserialize, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(transparent)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
-/// A value; objects and lists are rare.
-enum Cell<'a> {
-    Text(Cow<'a, str>),
-    Other(Value),
-}
-
-impl<'a> Pairs<'a> {
-    fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(|(name, _)| &*name.0)
-    }
-
-    fn get(&self, name: &str) -> Option<&Cell<'a>> {
-        let place = self.0.binary_search_by(|(own, _)| (*own.0).cmp(name)).ok()?;
-        Some(&self.0[place].1)
-    }
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for Pairs<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visit;
-        impl<'de> Visitor<'de> for Visit {
-            type Value = Pairs<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pairs<'de>, A::Error> {
-                let mut pairs: Vec<(Text<'de>, Cell<'de>)> = Vec::with_capacity(16);
-                while let Some(pair) = map.next_entry()? {
-                    pairs.push(pair);
-                }
-                // Rows are written so; of others, the last of equal keys counts, as everywhere.
-                if !pairs.is_sorted_by(|a, b| a.0 < b.0) {
-                    pairs = pairs.into_iter().collect::<BTreeMap<_, _>>().into_iter().collect();
-                }
-                Ok(Pairs(pairs))
-            }
-        }
-        deserializer.deserialize_map(Visit)
-    }
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for Cell<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visit;
-        impl<'de> Visitor<'de> for Visit {
-            type Value = Cell<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a value")
-            }
-            fn visit_unit<E>(self) -> Result<Cell<'de>, E> {
-                Ok(Cell::Other(Value::Null))
-            }
-            fn visit_bool<E>(self, flag: bool) -> Result<Cell<'de>, E> {
-                Ok(Cell::Other(flag.into()))
-            }
-            fn visit_u64<E>(self, number: u64) -> Result<Cell<'de>, E> {
-                Ok(Cell::Other(number.into()))
-            }
-            fn visit_i64<E>(self, number: i64) -> Result<Cell<'de>, E> {
-                Ok(Cell::Other(number.into()))
-            }
-            fn visit_f64<E>(self, number: f64) -> Result<Cell<'de>, E> {
-                Ok(Cell::Other(number.into()))
-            }
-            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Cell<'de>, E> {
-                Ok(Cell::Text(Cow::Borrowed(text)))
-            }
-            fn visit_str<E>(self, text: &str) -> Result<Cell<'de>, E> {
-                Ok(Cell::Text(Cow::Owned(text.into())))
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Cell<'de>, A::Error> {
-                Value::deserialize(SeqAccessDeserializer::new(list)).map(Cell::Other)
-            }
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Cell<'de>, A::Error> {
-                Value::deserialize(MapAccessDeserializer::new(map)).map(Cell::Other)
-            }
-        }
-        deserializer.deserialize_any(Visit)
+impl Borrow<str> for Text<'_> {
+    fn borrow(&self) -> &str {
+        &self.0
     }
 }
 
@@ -244,9 +167,7 @@ fn with_row<T>(index: &Index, entry: &Entry, make: impl Fn(&Shown<'_>) -> T) -> 
     if let Some(row) = str::from_utf8(&text).ok().and_then(|text| serde_json::from_str(text).ok()) {
         return Ok(make(&row));
     }
-    let Outline { spec, status, metrics } = index.outline(entry)?;
-    let text = serde_json::to_vec(&json!({"spec": spec, "status": status, "metrics": metrics}))?;
-    Ok(make(&serde_json::from_slice(&text)?))
+    Ok(make(&serde_json::from_str(&serde_json::to_string(&index.row(entry)?)?)?))
 }
 
 /// What has a column of its own, of the specification.
@@ -261,104 +182,56 @@ fn head() -> impl Iterator<Item = &'static str> {
     ["module", "options", "task", "problem"].into_iter().chain(TEXTS).chain(["schedule", "seed", "status"])
 }
 
-/// A line of CSV, cell by cell.
-struct Line {
-    writer: csv::Writer<Vec<u8>>,
-    /// A number as text.
-    number: Vec<u8>,
+/// A line of CSV, to be written cell by cell.
+fn line() -> csv::Writer<Vec<u8>> {
+    csv::WriterBuilder::new().buffer_capacity(1 << 10).from_writer(Vec::new())
 }
 
-impl Line {
-    fn new() -> Self {
-        Self { writer: csv::WriterBuilder::new().buffer_capacity(1 << 10).from_writer(Vec::new()), number: Vec::new() }
-    }
-
-    fn text(&mut self, text: impl AsRef<[u8]>) -> csv::Result<()> {
-        self.writer.write_field(text)
-    }
-
-    /// What is no number, or not there, is NA.
-    fn metric(&mut self, cell: Option<&Cell<'_>>) -> csv::Result<()> {
-        match cell {
-            None | Some(Cell::Other(Value::Null)) => self.text("NA"),
-            Some(Cell::Text(text)) => self.text(&**text),
-            Some(Cell::Other(value)) => {
-                self.number.clear();
-                serde_json::to_writer(&mut self.number, value).map_err(io::Error::from)?;
-                self.writer.write_field(&self.number)
-            }
-        }
-    }
-
-    fn end(mut self) -> csv::Result<Vec<u8>> {
-        self.writer.write_record(None::<&[u8]>)?;
-        self.writer.into_inner().map_err(|error| io::Error::other(error.to_string()).into())
-    }
+fn end(mut line: csv::Writer<Vec<u8>>) -> csv::Result<Vec<u8>> {
+    line.write_record(None::<&[u8]>)?;
+    line.into_inner().map_err(|error| io::Error::other(error.to_string()).into())
 }
 
 /// Everything that tells a run apart, how it ended, and its metrics.
 fn csv_line(row: &Shown<'_>, metrics: &[String]) -> csv::Result<Vec<u8>> {
     let spec = &row.spec;
-    let object = |name: &str| match spec.get(name) {
-        Some(Cell::Other(Value::Object(map))) => Some(map),
-        _ => None,
-    };
-    let mut line = Line::new();
-    line.text(model(spec))?;
-    line.text(flat(
-        object("options").or_else(|| object("settings")).into_iter().flatten().map(|(k, v)| (k.as_str(), plain(v))),
-    ))?;
-    line.metric(spec.get("task"))?;
-    let problem = object("problem").into_iter().flatten().map(|(k, v)| (k.as_str(), plain(v)));
-    let more = spec.0.iter().map(|(key, value)| (&*key.0, value));
-    let more = more.filter(|(key, _)| !TEXTS.contains(key) && !ELSEWHERE.contains(key)).map(|(k, v)| (k, v.plain()));
-    line.text(flat(problem.chain(more)))?;
-    for key in TEXTS {
-        match spec.get(key) {
-            Some(cell) => line.metric(Some(cell))?,
-            None => line.text("")?,
-        }
-    }
-    line.text(spec.get("schedule").map_or(String::new(), schedule_of))?;
-    line.metric(spec.get("seed"))?;
-    line.text(&*row.status)?;
+    let cell = |name: &str| spec.get(name).map(|value| plain(value));
+    let object = |name: &str| -> Option<Pairs<'_>> { serde_json::from_str(spec.get(name)?.get()).ok() };
+    let mut line = line();
+    // The module, or the layers of a stack.
+    line.write_field(&*["layers", "module", "head"].into_iter().find_map(cell).unwrap_or_default())?;
+    line.write_field(flat(&object("options").or_else(|| object("settings")).unwrap_or_default()))?;
+    line.write_field(&*cell("task").unwrap_or(NONE))?;
+    let own = |key: &str| !TEXTS.contains(&key) && !ELSEWHERE.contains(&key);
+    let more = spec.iter().filter(|(key, _)| own(&key.0)).map(|(key, value)| (Text(Cow::Borrowed(&*key.0)), *value));
+    let problem = [flat(&object("problem").unwrap_or_default()), flat(&more.collect())];
+    line.write_field(problem.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" "))?;
+    TEXTS.into_iter().try_for_each(|key| line.write_field(&*cell(key).unwrap_or_default()))?;
+    let schedule = spec.get("schedule").and_then(|value| serde_json::from_str::<schedule::Written>(value.get()).ok());
+    line.write_field(schedule.map_or(String::new(), |schedule| schedule.name()))?;
+    line.write_field(&*cell("seed").unwrap_or(NONE))?;
+    line.write_field(&*row.status)?;
     // Both are in the order of their names.
-    let mut own = row.metrics.0.iter().peekable();
+    let mut own = row.metrics.iter().peekable();
     for name in metrics {
-        line.metric(own.next_if(|(key, _)| key.0 == *name).map(|(_, cell)| cell))?;
+        line.write_field(&*own.next_if(|(key, _)| key.0 == *name).map_or(NONE, |(_, value)| plain(value)))?;
     }
-    line.end()
+    end(line)
 }
 
-/// The module, or the layers of a stack.
-fn model(spec: &Pairs<'_>) -> String {
-    ["layers", "module", "head"].into_iter().find_map(|key| spec.get(key)).map_or(String::new(), Cell::plain)
-}
+/// What is no number, or not there.
+const NONE: Cow<'static, str> = Cow::Borrowed("NA");
 
-fn schedule_of(cell: &Cell<'_>) -> String {
-    let Cell::Other(value) = cell else { return String::new() };
-    serde_json::from_value::<schedule::Written>(value.clone()).map_or(String::new(), |schedule| schedule.name())
-}
-
-impl Cell<'_> {
-    fn plain(&self) -> String {
-        match self {
-            Cell::Text(text) => text.to_string(),
-            Cell::Other(value) => plain(value),
-        }
-    }
-}
-
-/// A value in one cell; what is no number is NA.
-fn plain(value: &Value) -> String {
-    match value {
-        Value::Null => "NA".into(),
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
+/// A value in one cell: a text without its quotes, anything else as it is written.
+fn plain(value: &RawValue) -> Cow<'_, str> {
+    match value.get() {
+        "null" => NONE,
+        text if text.starts_with('"') => serde_json::from_str(text).map_or(text.into(), |Text(text)| text),
+        text => text.into(),
     }
 }
 
 /// Keys and values in one cell.
-fn flat<'a>(pairs: impl Iterator<Item = (&'a str, String)>) -> String {
-    pairs.map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(" ")
+fn flat(pairs: &Pairs<'_>) -> String {
+    pairs.iter().map(|(key, value)| format!("{}={}", key.0, plain(value))).collect::<Vec<_>>().join(" ")
 }

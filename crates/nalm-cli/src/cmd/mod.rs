@@ -1,6 +1,7 @@
 //! One verb, one file.
 
 pub(crate) mod bench;
+pub(crate) mod claims;
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod describe;

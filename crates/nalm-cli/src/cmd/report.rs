@@ -6,8 +6,10 @@ use anyhow::{Result, ensure};
 use nalm_lab::experiment::Experiment;
 use nalm_lab::report::{self, Found};
 use nalm_lab::store::Index;
+use nalm_lab::summary::Verdict;
+use nalm_lab::summary::verdict::counts;
 use nalm_lab::{Error, Registry, figure};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use std::io::Write;
 use std::path::Path;
 
@@ -31,6 +33,12 @@ pub(crate) fn run(registry: &Registry, arguments: &Report) -> Result<()> {
 fn has_rows(registry: &Registry, experiment: &Experiment, index: &Index) -> bool {
     let ids = experiment.ids_of_all_versions(&registry.catalogue);
     ids.is_empty() || ids.iter().any(|id| index.has(id))
+}
+
+/// How many there are of each verdict.
+pub(crate) fn verdicts(all: &[Verdict]) -> Value {
+    let count = |verdict: Verdict| json!(all.iter().filter(|other| **other == verdict).count());
+    Verdict::ALL.iter().map(|verdict| (verdict.name().to_string(), count(*verdict))).collect::<Map<_, _>>().into()
 }
 
 pub(crate) fn write(registry: &Registry, experiments: &[Experiment], store: &Path, output: &Output) -> Result<()> {
@@ -61,24 +69,23 @@ pub(crate) fn write(registry: &Registry, experiments: &[Experiment], store: &Pat
     }
     if output.json {
         let list = experiments.iter().zip(&all).map(|(e, f)| {
-            json!({"experiment": e.name, "preset": e.preset, "rows": f.rows, "runs": e.runs.len(), "agree": f.agree,
-                "compared": f.compared, "figures": f.figures})
+            json!({"experiment": e.name, "preset": e.preset, "rows": f.rows, "runs": e.runs.len(),
+                "verdicts": verdicts(&f.verdicts), "figures": f.figures})
         });
         super::print_json(&list.collect::<Vec<_>>())?;
     } else {
         let mut stdout = std::io::stdout().lock();
-        for (Experiment { name, .. }, Found { agree, compared, .. }) in experiments.iter().zip(&all) {
+        for (Experiment { name, .. }, Found { verdicts, .. }) in experiments.iter().zip(&all) {
             let page = out.join(format!("{name}.html"));
-            writeln!(stdout, "{name}: {agree} of {compared} published values agree; {}", page.display())?;
+            writeln!(stdout, "{name}: {}; {}", counts(verdicts.iter().copied()), page.display())?;
         }
         if all.len() > 1 {
-            let (agree, compared) = all.iter().fold((0, 0), |(a, c), f| (a + f.agree, c + f.compared));
-            let page = out.join("index.html");
-            writeln!(stdout, "{agree} of {compared} published values agree; {}", page.display())?;
+            let every = all.iter().flat_map(|found| found.verdicts.iter().copied());
+            writeln!(stdout, "{}; {}", counts(every), out.join("index.html").display())?;
         }
     }
     if all.len() > 1 {
-        report::write_index(all, &*registry.files, out)?;
+        report::write_index(&all, &*registry.files, out)?;
     }
     sound(&index)
 }

@@ -7,8 +7,10 @@ use nalm_lab::Error::Request;
 use nalm_lab::Registry;
 use nalm_lab::figure::{columns, estimates};
 use nalm_lab::report::csv;
+use nalm_lab::stats::kaplan_meier::{self, Run};
+use nalm_lab::stats::newcombe::{self, Pairs};
 use nalm_lab::stats::paired::{self, Judged};
-use nalm_lab::stats::{Estimate, beta, gamma, wilson};
+use nalm_lab::stats::{Estimate, beta, gamma, log_rank, power, wilson};
 use nalm_lab::summary::show;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,6 +38,8 @@ struct Group {
     /// Solved-at and sparsity errors of the solved runs, in the order of the table.
     steps: Vec<f64>,
     errors: Vec<f64>,
+    /// How many runs were watched until then, and never solved; zero where the table does not say.
+    watched: BTreeMap<u64, usize>,
 }
 
 /// Seeds that were seen. Those that are near each other take a bit each.
@@ -76,6 +80,15 @@ impl From<&str> for Seed {
 }
 
 impl Group {
+    /// When runs were solved, and until when the others were watched: as long as the table says, or as the slowest run of all took.
+    fn survival(&self, longest: f64) -> Vec<Run> {
+        let solved = self.steps.iter().map(|&at| Run { at, solved: true });
+        let end = |steps: u64| if steps == 0 { longest } else { steps as f64 };
+        let never =
+            self.watched.iter().flat_map(|(&steps, &n)| std::iter::repeat_n(Run { at: end(steps), solved: false }, n));
+        solved.chain(never).collect()
+    }
+
     /// Success, solved-at, and the sparsity error as published and corrected.
     fn estimates(&self) -> [Estimate; 4] {
         let success = wilson::interval(self.solved, self.n);
@@ -105,6 +118,7 @@ fn read(registry: &Registry, path: &Path, are_compared: bool) -> Result<Table> {
         })
     };
     let own = [find("seed")?, find("solved")?, find("solved_at")?, find("sparsity_error")?];
+    let steps = headers.iter().position(|head| head == "steps");
     let measured = |column: &str| {
         let known = registry.metrics.iter().any(|metric| metric.name == column);
         known || column == "status" || column.ends_with("_simulated") || MEASURED.contains(&column)
@@ -149,6 +163,10 @@ fn read(registry: &Registry, path: &Path, are_compared: bool) -> Result<Table> {
         group.solved += usize::from(solved);
         group.steps.extend(solved_at.filter(|_| solved));
         group.errors.extend(error.filter(|_| solved));
+        if !solved {
+            let watched = steps.and_then(|column| cell(column).parse().ok()).unwrap_or(0);
+            *group.watched.entry(watched).or_default() += 1;
+        }
         if are_compared {
             group.runs.insert(seed, Judged { solved, solved_at });
         }
@@ -170,46 +188,80 @@ fn parse_number(text: &str) -> Result<Option<f64>> {
     Ok(Some(value))
 }
 
+impl Table {
+    /// The greatest number of steps that any run took or was watched for.
+    fn longest(&self) -> f64 {
+        let of = |group: &Group| {
+            let solved = group.steps.iter().copied().fold(0.0, f64::max);
+            group.watched.keys().map(|&steps| steps as f64).fold(solved, f64::max)
+        };
+        self.groups.values().map(of).fold(0.0, f64::max)
+    }
+}
+
+/// How long a group is watched: the restricted mean is over that.
+fn horizon(runs: &[Run]) -> f64 {
+    runs.iter().map(|run| run.at).fold(0.0, f64::max)
+}
+
 fn print_json(table: &Table) -> Result<()> {
+    let longest = table.longest();
     let one = |(cells, group): (&Vec<String>, &Group)| {
+        let runs = group.survival(longest);
+        let curve = kaplan_meier::curve(&runs);
+        let curve: Vec<Value> = curve.iter().map(|step| json!([step.at, step.unsolved])).collect();
+        let until = horizon(&runs);
+        let unsolved = json!({"until": until, "restricted_mean": kaplan_meier::restricted_mean(&runs, until),
+            "median": kaplan_meier::median(&runs), "curve": curve});
         let cells: Map<String, Value> =
             table.columns.iter().cloned().zip(cells.iter().map(|cell| json!(cell))).collect();
         let [success, solved_at, published, corrected] = group.estimates();
         let sparsity = json!({"published": published, "corrected": corrected});
-        json!({"group": cells, "n": group.n, "success": success, "solved_at": solved_at, "sparsity_error": sparsity})
+        json!({"group": cells, "n": group.n, "success": success, "solved_at": solved_at, "unsolved": unsolved,
+            "sparsity_error": sparsity})
     };
     super::print_json(&table.groups.iter().map(one).collect::<Vec<_>>())
 }
 
 fn print_table(table: &Table) -> Result<()> {
+    let longest = table.longest();
     let row = |(cells, group): (&Vec<String>, &Group)| {
         let [success, solved_at, _, corrected] = group.estimates();
         let success = show(success, |v| format!("{v:.3}"));
         let solved_at = show(solved_at, |v| format!("{v:.3e}"));
+        let runs = group.survival(longest);
+        let unsolved = kaplan_meier::restricted_mean(&runs, horizon(&runs));
         [
             crate::shown(&cells.join(" ")).into_owned(),
             group.n.to_string(),
             success,
             solved_at,
+            show(unsolved, |v| format!("{v:.3e}")),
             show(corrected, |v| format!("{v:.2e}")),
         ]
     };
-    let head = ["group", "n", "success", "solved at", "sparsity error (corrected)"].map(String::from);
-    let lines: Vec<[String; 5]> = [head].into_iter().chain(table.groups.iter().map(row)).collect();
+    let head =
+        ["group", "n", "success", "solved at", "restricted mean", "sparsity error (corrected)"].map(String::from);
+    let lines: Vec<[String; 6]> = [head].into_iter().chain(table.groups.iter().map(row)).collect();
     // No column can be wider than a u16 says.
     let width = lines.iter().map(|[name, ..]| name.chars().count()).max().unwrap_or(0).min(u16::MAX.into());
     let mut out = std::io::stdout().lock();
-    for [name, n, success, solved_at, sparsity] in &lines {
-        writeln!(out, "{name:width$} {n:>5}  {success:<22} {solved_at:<30} {sparsity:<30}")?;
+    for [name, n, success, solved_at, unsolved, sparsity] in &lines {
+        writeln!(out, "{name:width$} {n:>5}  {success:<22} {solved_at:<30} {unsolved:<30} {sparsity:<30}")?;
     }
     Ok(())
 }
 
 fn print_csv(table: &Table) -> Result<()> {
     let head = |cells: &[String], n: String| [cells, &[n]].concat();
-    let kinds = ["success", "solved_at", "sparsity_published", "sparsity_corrected"];
+    let kinds = ["success", "solved_at", "sparsity_published", "sparsity_corrected", "restricted_mean"];
     let mut records = vec![columns(head(&table.columns, "n".into()), kinds)];
-    let row = |(cells, g): (&Vec<String>, &Group)| estimates(head(cells, g.n.to_string()), g.estimates());
+    let longest = table.longest();
+    let row = |(cells, g): (&Vec<String>, &Group)| {
+        let runs = g.survival(longest);
+        let unsolved = kaplan_meier::restricted_mean(&runs, horizon(&runs));
+        estimates(head(cells, g.n.to_string()), g.estimates().into_iter().chain([unsolved]))
+    };
     records.extend(table.groups.iter().map(row));
     Ok(write!(std::io::stdout().lock(), "{}", csv(&records))?)
 }
@@ -223,20 +275,30 @@ fn compare(table: &Table, pair: &str, as_json: bool) -> Result<()> {
     let column = (0..table.columns.len()).find(|&column| has(column, a) && has(column, b));
     let none = || Request(format!("no column has both '{a}' and '{b}'; there are: {}", table.columns.join(", ")));
     let column = column.ok_or_else(none)?;
-    let mut pairs = Vec::new();
+    let (mut pairs, mut strata, longest) = (Vec::new(), Vec::new(), table.longest());
     for (cells, group) in table.groups.iter().filter(|(cells, _)| cells[column] == a) {
         let mut other = cells.clone();
         other[column] = b.into();
         let Some(other) = table.groups.get(&other) else { continue };
         pairs.extend(group.runs.iter().filter_map(|(seed, run)| Some((*run, *other.runs.get(seed)?))));
+        strata.push((group.survival(longest), other.survival(longest)));
     }
     ensure!(!pairs.is_empty(), Request(format!("{a} and {b} have no seed in common")));
     let p = paired::compare(&pairs);
+    let mut counted = Pairs::default();
+    pairs.iter().for_each(|(a, b)| counted.add(a.solved, b.solved));
+    let difference = newcombe::paired(&counted);
+    let ranked = log_rank::test(strata.iter().map(|(a, b)| (a.as_slice(), b.as_slice())));
+    let runs = strata.iter().map(|(a, b)| a.len() + b.len()).sum();
+    let needed = (power::mcnemar(&counted), ranked.as_ref().and_then(|found| power::log_rank(found, runs)));
     if as_json {
         return super::print_json(&json!({
             "a": a, "b": b, "pairs": p.pairs,
-            "success": {"only_a": p.only_a, "only_b": p.only_b, "mcnemar_p": p.mcnemar_p},
+            "success": {"only_a": p.only_a, "only_b": p.only_b, "mcnemar_p": p.mcnemar_p, "difference": difference,
+                "seeds_to_decide": needed.0},
             "solved_at": {"both_solved": p.both_solved, "a_first": p.a_first, "b_first": p.b_first, "sign_test_p": p.sign_test_p},
+            "unsolved": ranked.map(|found| json!({"log_rank_chi2": found.chi2, "log_rank_p": found.p,
+                "hazard_ratio": found.hazard_ratio(), "seeds_to_decide": needed.1})),
         }));
     }
     let mut out = std::io::stdout().lock();
@@ -247,5 +309,13 @@ fn compare(table: &Table, pair: &str, as_json: bool) -> Result<()> {
         "solved at  {a} first: {}, {b} first: {} of {}, sign test p = {:.4}",
         p.a_first, p.b_first, p.both_solved, p.sign_test_p
     )?;
+    let difference = show(difference, |v| format!("{v:+.3}"));
+    writeln!(out, "difference {difference} in success, {a} minus {b} (Newcombe, paired)")?;
+    if let Some(found) = ranked {
+        writeln!(out, "log-rank   chi2 = {:.2}, p = {:.4}, over all runs, solved or not", found.chi2, found.p)?;
+    }
+    // At 5 % with a power of 80 %, if it is as it looks.
+    let seeds = |n: Option<usize>| n.map_or("no number of seeds".into(), |n| format!("{n} seeds"));
+    writeln!(out, "to decide  {} for success, {} for the log-rank test", seeds(needed.0), seeds(needed.1))?;
     Ok(())
 }

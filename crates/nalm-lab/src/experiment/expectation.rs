@@ -1,10 +1,11 @@
 //! Published statements: a metric, how it relates to a value or to another model, and where that was said.
 
-use super::Experiment;
 use super::check::Checker;
 use super::written::{Expect, Value};
+use super::{Experiment, statements};
 use crate::error::{Context, Result, bail, ensure};
 use crate::task::choose::one_of;
+use toml::Spanned;
 
 /// A published statement about one model at one place.
 #[derive(Clone, Debug)]
@@ -13,14 +14,24 @@ pub struct Expectation {
     pub section: usize,
     /// Its model, where the statement is about one.
     pub model: Option<usize>,
-    /// The label of the range, or of what is varied instead.
+    /// The label of the range, or of what is varied instead; empty where all are taken together.
     pub place: String,
+    /// Whether it is about all ranges together.
+    pub pooled: bool,
     /// The metric's name.
     pub metric: String,
     /// The length of the sequence, where the metric goes by length.
     pub length: Option<usize>,
     /// What was said about it.
     pub relation: Relation,
+    /// How many runs that was of, if it is known.
+    pub n: Option<usize>,
+    /// How long they were, if it is known.
+    pub steps: Option<u64>,
+    /// The statement of the paper that this is a part of.
+    pub claim: Option<String>,
+    /// Why ours differs, where it is known to.
+    pub known: Option<String>,
     /// Where.
     pub source: String,
 }
@@ -41,55 +52,95 @@ pub enum Relation {
 }
 
 pub(super) fn check(checker: &Checker<'_>, experiment: &Experiment) -> Result<Vec<Expectation>> {
-    let sections: Vec<&str> = experiment.sections.iter().map(|section| section.name.as_str()).collect();
-    let places = super::places::all(checker)?;
-    let places: Vec<&str> = places.iter().map(String::as_str).collect();
     let mut all = Vec::new();
     for expect in &checker.written.expect {
-        if let Some(preset) = &expect.preset {
-            checker.known_preset(preset)?;
+        let models: Vec<&Spanned<String>> = expect.model.iter().chain(&expect.models).collect();
+        if models.is_empty() {
+            one(checker, experiment, expect, None, &mut all)?;
         }
-        let model = expect.model.as_ref().map(|name| checker.model(name)).transpose()?;
-        let place = expect.model.as_ref().or(expect.range.as_ref()).map_or(checker.file.clone(), |s| checker.at(s));
-        let metric = expect.metric.as_ref().map_or("success", |metric| metric.get_ref());
-        let named = || expect.metric.as_ref().map_or(place.clone(), |metric| checker.at(metric));
-        one_of("metric", metric, &checker.names.metrics).at(named)?;
-        let relations = relations(checker, expect, metric).at(|| place.clone())?;
-        ensure!(model.is_some() || metric == "noise_bound", "{place}: this expectation needs a model");
-        // A place that this preset does not have may be one of another preset.
-        if let Some(range) = &expect.range {
-            one_of("range", range.get_ref(), &places).at(|| checker.at(range))?;
-        }
-        // A statement about a preset is none about runs with other settings.
-        let other = expect.preset.as_ref().is_some_and(|preset| *preset != experiment.preset);
-        if other || checker.is_changed() {
-            continue;
-        }
-        let named =
-            expect.section.as_ref().map(|name| one_of("section", name.get_ref(), &sections).at(|| checker.at(name)));
-        let named = named.transpose()?;
-        let group = |label: &str| experiment.groups.iter().find(|g| Some(g.model) == model && g.place == label);
-        let mut labels: Vec<String> = expect.range.iter().map(|range| range.get_ref().clone()).collect();
-        if labels.is_empty() && model.is_none() {
-            labels = super::places::paper_ranges();
-        } else if labels.is_empty() {
-            // Wherever the model is run.
-            let mine = experiment.groups.iter().filter(|g| Some(g.model) == model);
-            for group in mine.filter(|g| named.is_none_or(|section| g.section == section)) {
-                if !labels.contains(&group.place) {
-                    labels.push(group.place.clone());
-                }
-            }
-        }
-        for label in labels {
-            let section = named.or_else(|| Some(group(&label)?.section)).unwrap_or(0);
-            for &(length, relation) in &relations {
-                let (metric, source, place) = (metric.to_string(), expect.source.clone(), label.clone());
-                all.push(Expectation { section, model, place, metric, length, relation, source });
-            }
+        for model in models {
+            one(checker, experiment, expect, Some(model), &mut all)?;
         }
     }
     Ok(all)
+}
+
+/// A statement about one model, or about none.
+fn one(
+    checker: &Checker<'_>,
+    experiment: &Experiment,
+    expect: &Expect,
+    name: Option<&Spanned<String>>,
+    all: &mut Vec<Expectation>,
+) -> Result<()> {
+    let sections: Vec<&str> = experiment.sections.iter().map(|section| section.name.as_str()).collect();
+    let places = super::places::all(checker)?;
+    let places: Vec<&str> = places.iter().map(String::as_str).collect();
+    if let Some(preset) = &expect.preset {
+        checker.known_preset(preset)?;
+    }
+    let model = name.map(|name| checker.model(name)).transpose()?;
+    let ranges: Vec<&Spanned<String>> = expect.range.iter().chain(&expect.ranges).collect();
+    let place = name.or(ranges.first().copied()).map_or(checker.file.clone(), |s| checker.at(s));
+    let metric = expect.metric.as_ref().map_or("success", |metric| metric.get_ref());
+    let named = || expect.metric.as_ref().map_or(place.clone(), |metric| checker.at(metric));
+    one_of("metric", metric, &checker.names.metrics).at(named)?;
+    let relations = relations(checker, expect, metric).at(|| place.clone())?;
+    ensure!(model.is_some() || metric == "noise_bound", "{place}: this expectation needs a model");
+    if let Some(claim) = &expect.claim {
+        let keys: Vec<&str> = statements::all().iter().map(|statement| statement.key.as_str()).collect();
+        one_of("statement", claim.get_ref(), &keys).at(|| checker.at(claim))?;
+    }
+    ensure!(!expect.pooled || ranges.is_empty(), "{place}: pooled is over all ranges; leave out range");
+    ensure!(expect.n != Some(0), "{place}: n = 0 published runs say nothing");
+    // A place that this preset does not have may be one of another preset.
+    for range in &ranges {
+        one_of("range", range.get_ref(), &places).at(|| checker.at(range))?;
+    }
+    // A statement about a preset is none about runs with other settings.
+    let other = expect.preset.as_ref().is_some_and(|preset| *preset != experiment.preset);
+    if other || checker.is_changed() {
+        return Ok(());
+    }
+    let named =
+        expect.section.as_ref().map(|name| one_of("section", name.get_ref(), &sections).at(|| checker.at(name)));
+    let named = named.transpose()?;
+    let here = |place: &str, label: &str| expect.pooled || place == label;
+    let group = |label: &str| experiment.groups.iter().find(|g| Some(g.model) == model && here(&g.place, label));
+    let mut labels: Vec<String> = ranges.iter().map(|range| range.get_ref().clone()).collect();
+    if expect.pooled {
+        labels.push(String::new());
+    } else if labels.is_empty() && model.is_none() {
+        labels = super::places::paper_ranges();
+    } else if labels.is_empty() {
+        // Wherever the model is run.
+        let mine = experiment.groups.iter().filter(|g| Some(g.model) == model);
+        for group in mine.filter(|g| named.is_none_or(|section| g.section == section)) {
+            if !labels.contains(&group.place) {
+                labels.push(group.place.clone());
+            }
+        }
+    }
+    for label in labels {
+        let section = named.or_else(|| Some(group(&label)?.section)).unwrap_or(0);
+        for &(length, relation) in &relations {
+            all.push(Expectation {
+                section,
+                model,
+                place: label.clone(),
+                pooled: expect.pooled,
+                metric: metric.to_string(),
+                length,
+                relation,
+                n: expect.n.or(checker.written.published.n),
+                steps: expect.steps.or(checker.written.published.steps),
+                claim: expect.claim.as_ref().map(|claim| claim.get_ref().clone()),
+                known: expect.known.clone(),
+                source: expect.source.clone(),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// What is said of a metric, by length where it goes by length.

@@ -7,6 +7,7 @@ mod nesting;
 mod overrides;
 mod places;
 mod set;
+pub mod statements;
 mod written;
 
 pub use built_in::load;

@@ -30,6 +30,8 @@ pub(super) struct Written {
     pub(super) model: Vec<Model>,
     /// Training schedules of this experiment, by name.
     pub(super) schedule: BTreeMap<String, schedule::Written>,
+    /// What is the same for all statements.
+    pub(super) published: Published,
     pub(super) expect: Vec<Expect>,
     /// Training ranges, where neither a preset nor a section has its own.
     pub(super) ranges: Option<Vec<Spanned<Range>>>,
@@ -108,13 +110,30 @@ pub(super) struct Model {
     pub(super) steps: BTreeMap<String, u64>,
 }
 
+/// How many runs published values are of, and how long these were.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Published {
+    pub(super) n: Option<usize>,
+    pub(super) steps: Option<u64>,
+}
+
 /// A published statement: a metric, and exactly one of `is`, `below`, `above`, `equals` and `values`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Expect {
     pub(super) model: Option<Spanned<String>>,
+    /// The same of several models, each by itself.
+    #[serde(default)]
+    pub(super) models: Vec<Spanned<String>>,
     /// All of the paper's ranges if absent.
     pub(super) range: Option<Spanned<String>>,
+    /// The same on several ranges, each by itself.
+    #[serde(default)]
+    pub(super) ranges: Vec<Spanned<String>>,
+    /// All ranges together, instead of each by itself.
+    #[serde(default)]
+    pub(super) pooled: bool,
     /// The first section with this model and range if absent.
     pub(super) section: Option<Spanned<String>>,
     /// The one preset that is long enough for the statement; every preset if absent.
@@ -130,6 +149,14 @@ pub(super) struct Expect {
     pub(super) equals: Option<Spanned<String>>,
     /// Values by length, from one on.
     pub(super) values: Option<Vec<f64>>,
+    /// How many runs it is of, where that is not what the file says of all.
+    pub(super) n: Option<usize>,
+    /// How long they were, likewise.
+    pub(super) steps: Option<u64>,
+    /// The statement of the paper that this is a part of.
+    pub(super) claim: Option<Spanned<String>>,
+    /// Why ours differs, where it is known to.
+    pub(super) known: Option<String>,
     pub(super) source: String,
 }
 

@@ -290,6 +290,16 @@ mod tests {
     }
 
     #[test]
+    fn texts_with_control_characters_are_xml() {
+        let mut svg = Svg::new("a\u{1b}[2J & \u{fffe}", 900.0);
+        svg.text(1.0, 2.0, Anchor::Start, "b\u{0}\u{7}<c>\"");
+        let text = svg.finish(20.0);
+        let document = roxmltree::Document::parse(&text).unwrap();
+        let texts: Vec<_> = document.descendants().filter_map(|node| node.text()).collect();
+        assert!(texts.contains(&"b\u{fffd}\u{fffd}<c>\""), "{texts:?}");
+    }
+
+    #[test]
     fn places_stay_within_the_axis() {
         let axis = Axis::linear(0.0, 2.0, 100.0, 0.0);
         assert_eq!([-1.0, 0.0, 1.0, 9.0].map(|v| axis.at(v)), [100.0, 100.0, 50.0, 0.0]);

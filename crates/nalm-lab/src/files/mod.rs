@@ -104,6 +104,82 @@ mod tests {
         );
     }
 
+    /// Notes what is done to a file; on a real disk, only a power cut would show the order.
+    #[derive(Clone, Debug, Default)]
+    struct Noted(std::sync::Arc<std::sync::Mutex<Vec<&'static str>>>);
+
+    impl Noted {
+        fn note(&self, what: &'static str) {
+            self.0.lock().unwrap().push(what);
+        }
+    }
+
+    impl Files for Noted {
+        fn open(&self, path: &Path) -> io::Result<File> {
+            Disk.open(path)
+        }
+        fn create(&self, path: &Path) -> io::Result<Box<dyn Output>> {
+            Disk.create(path)
+        }
+        fn beside(&self, path: &Path) -> io::Result<Box<dyn Output>> {
+            self.note("beside");
+            Ok(Box::new(NotedOutput(Disk.beside(path)?, self.clone())))
+        }
+        fn remove(&self, path: &Path) -> io::Result<()> {
+            Disk.remove(path)
+        }
+    }
+
+    struct NotedOutput(Box<dyn Output>, Noted);
+
+    impl Write for NotedOutput {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.1.note("write");
+            self.0.write(bytes)
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            self.0.flush()
+        }
+    }
+
+    impl Output for NotedOutput {
+        fn sync(&mut self) -> io::Result<()> {
+            self.1.note("sync");
+            self.0.sync()
+        }
+        fn is_whole(&self) -> io::Result<bool> {
+            self.0.is_whole()
+        }
+        fn persist(self: Box<Self>) -> io::Result<()> {
+            self.1.note("persist");
+            self.0.persist()
+        }
+    }
+
+    /// A file has its name only when its bytes are on the disk; small pieces are not written one by one.
+    #[test]
+    fn bytes_are_on_the_disk_before_the_name_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let noted = Noted::default();
+        write(&noted, &folder.path().join("text"), |out| (0..1_000).try_for_each(|_| out.write_all(b"piece ")))
+            .unwrap();
+        assert_eq!(*noted.0.lock().unwrap(), ["beside", "write", "sync", "persist"]);
+    }
+
+    /// Two processes that write the same file do not write into one another.
+    #[test]
+    fn two_at_once_do_not_share_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("text");
+        let [mut first, mut second] = [(); 2].map(|()| Disk.beside(&path).unwrap());
+        first.write_all(b"first").unwrap();
+        second.write_all(b"second").unwrap();
+        first.persist().unwrap();
+        assert_eq!(read(&Disk, &path).unwrap(), b"first");
+        second.persist().unwrap();
+        assert_eq!((read(&Disk, &path).unwrap(), names(folder.path())), (b"second".to_vec(), vec!["text".into()]));
+    }
+
     /// A process that is killed leaves its file; the next one that writes the same removes it, unless it may still be at work.
     #[test]
     fn what_a_killed_process_left_is_removed() {
@@ -150,6 +226,9 @@ mod tests {
         assert!(!out.is_whole().unwrap());
         std::fs::remove_file(&path).unwrap();
         assert!(!out.is_whole().unwrap());
+        let mut out = Disk.create(&path).unwrap();
+        out.write_all(b"one row").unwrap();
+        std::fs::remove_file(&path).unwrap();
         std::fs::write(&path, b"one row").unwrap();
         assert!(cfg!(not(unix)) || !out.is_whole().unwrap(), "another file of the same name and length");
     }

@@ -80,7 +80,8 @@ pub(super) fn sequences(results: &Results<'_>, section: usize) -> Vec<Block> {
 }
 
 fn success_table(models: &[Model<'_>], thresholds: &Thresholds) -> Vec<Block> {
-    let lengths = [1, 2, 3, 5, 8, 10, 12, 15, 20].map(|length: usize| (length, length.to_string()));
+    let lengths: Vec<(usize, String)> =
+        (1..=thresholds.values.len()).map(|length| (length, length.to_string())).collect();
     let line = |name: &str, cells: Vec<String>| {
         let shown = lengths.iter().map(|(length, head)| (head.as_str(), cells[length - 1].clone()));
         [("model", name.to_string())].into_iter().chain(shown).collect()

@@ -1,30 +1,37 @@
 //! Rows into pages: HTML that opens from a file, the same in Markdown, every figure as SVG, every figure's data as CSV.
 
+pub mod claims;
 #[cfg(feature = "images")]
 mod digits;
 mod escape;
 mod failures;
+pub mod numbers;
 mod origin;
 pub mod page;
 mod paired;
+pub mod parts;
 pub mod readme;
 mod tables;
 
 use crate::error::Result;
 use crate::figure::{self, Kind};
 use crate::files::{self, Files};
-use crate::summary::Results;
+use crate::summary::verdict::counts;
+use crate::summary::{Results, Verdict};
 use crate::task::Measures;
-use page::Block;
+use page::{Block, Link};
 use std::collections::BTreeMap;
 use std::path::Path;
 
 /// What a report found, for the line that a command prints.
+#[derive(Default)]
 pub struct Found {
-    /// Published values that agree.
-    pub agree: usize,
-    /// Published values that could be compared.
-    pub compared: usize,
+    /// Its title.
+    pub title: String,
+    /// Its name, which is that of its page.
+    pub name: String,
+    /// What became of published values.
+    pub verdicts: Vec<Verdict>,
     /// Rows that the experiment wants and the store holds.
     pub rows: usize,
     /// The page as blocks, for a page of all experiments.
@@ -70,40 +77,46 @@ pub fn write(results: &Results<'_>, kinds: &[Kind], files: &dyn Files, folder: &
     blocks.extend(failures::not_carried_out(results));
     save(&format!("{}.html", experiment.name), &page::html(&experiment.title, &blocks))?;
     save(&format!("{}.md", experiment.name), &page::markdown(&blocks))?;
-    let agree = compared.iter().filter(|c| c.agrees).count();
-    let numbers = numbers(results);
-    Ok(Found { agree, compared: compared.len(), rows: results.found(), blocks, figures, numbers })
+    Ok(Found {
+        title: experiment.title.clone(),
+        name: experiment.name.clone(),
+        verdicts: compared.iter().map(|c| c.verdict).collect(),
+        rows: results.found(),
+        blocks,
+        figures,
+        numbers: numbers::of(results),
+    })
 }
 
-/// Every number of every cell, by metric, model, place and section; without the section where that is enough.
-fn numbers(results: &Results<'_>) -> BTreeMap<String, String> {
-    let mut numbers: BTreeMap<String, Option<String>> = BTreeMap::new();
-    for cell in &results.cells {
-        let shown = results.metrics.iter().filter_map(|m| Some((m.name, (m.show)(cell.get(m.name).mean?))));
-        let solved = format!("{} of {}", cell.solved, cell.n);
-        let success = cell.get("success");
-        let rate = success.lower.zip(success.upper).map(|(low, high)| format!("{solved} [{low:.2}, {high:.2}]"));
-        let counted = [("n", cell.n.to_string()), ("solved", solved)];
-        for (name, number) in shown.chain(counted).chain(rate.map(|rate| ("rate", rate))) {
-            let own = format!("{name}; {}; {}", cell.label, cell.place);
-            numbers.insert(format!("{own}; {}", results.experiment.sections[cell.section].name), Some(number.clone()));
-            numbers.entry(own).and_modify(|known| *known = None).or_insert(Some(number));
-        }
-    }
-    numbers.into_iter().filter_map(|(name, number)| Some((name, number?))).collect()
-}
-
-/// Writes `index.html` and `index.md`: all experiments on one page.
-pub fn write_index(found: Vec<Found>, files: &dyn Files, folder: &Path) -> Result<()> {
+/// Writes `index.html` and `index.md`: one line for every experiment, and what became of what was published.
+pub fn write_index(found: &[Found], files: &dyn Files, folder: &Path) -> Result<()> {
     let save = |name: &str, text: &str| files::replace(files, &folder.join(name), text.as_bytes());
-    let (agree, compared) = found.iter().fold((0, 0), |(a, c), f| (a + f.agree, c + f.compared));
     let title = "Neural Arithmetic Logic Modules: published and ours";
-    let mut blocks =
-        vec![Block::Title(title.into()), Block::Text(format!("{agree} of {compared} published values agree."))];
-    blocks.extend(found.into_iter().flat_map(|found| found.blocks));
+    let link = |found: &Found| Link {
+        text: found.title.clone(),
+        page: found.name.clone(),
+        note: match found.verdicts.is_empty() {
+            true => String::new(),
+            false => counts(found.verdicts.iter().copied()),
+        },
+    };
+    let all = found.iter().flat_map(|found| found.verdicts.iter().copied());
+    let mut blocks = vec![
+        Block::Title(title.into()),
+        Block::Text(format!("Published values, experiment by experiment: {}.", counts(all))),
+    ];
+    // It counts every statement of the paper once.
+    if files::read(files, &folder.join("claims.md")).is_ok() {
+        let claims = Link { text: "What the paper claims".into(), page: "claims".into(), note: CLAIMS.into() };
+        blocks.push(Block::Links(vec![claims]));
+    }
+    blocks.push(Block::Links(found.iter().map(link).collect()));
     save("index.html", &page::html(title, &blocks))?;
     save("index.md", &page::markdown(&blocks))
 }
+
+/// What the page of claims is.
+const CLAIMS: &str = "every statement once, with its verdict";
 
 /// Records as CSV.
 pub fn csv(data: &[Vec<String>]) -> String {

@@ -34,6 +34,18 @@ pub enum Block {
     },
     /// Points.
     List(Vec<String>),
+    /// Points that lead to other pages.
+    Links(Vec<Link>),
+}
+
+/// A way to another page of the same report.
+pub struct Link {
+    /// What it says.
+    pub text: String,
+    /// The page, without its extension.
+    pub page: String,
+    /// What stands behind it.
+    pub note: String,
 }
 
 /// Links beneath every HTML figure stay within the folder of the page.
@@ -64,6 +76,15 @@ pub fn html(title: &str, blocks: &[Block]) -> String {
             Block::List(items) => {
                 put("<ul>".into());
                 items.iter().for_each(|item| put(format!("<li>{}</li>", escape(item))));
+                put("</ul>".into());
+            }
+            Block::Links(links) => {
+                put("<ul>".into());
+                for Link { text, page, note } in links {
+                    let colon = if note.is_empty() { "" } else { ": " };
+                    let (text, page, note) = (escape(text), url(page), escape(note));
+                    put(format!("<li><a href=\"{page}.html\">{text}</a>{colon}{note}</li>"));
+                }
                 put("</ul>".into());
             }
         }
@@ -106,6 +127,10 @@ pub fn markdown(blocks: &[Block]) -> String {
                 rows.iter().for_each(|row| put(line(row)));
             }
             Block::List(items) => items.iter().for_each(|item| put(format!("* {}", plain(item)))),
+            Block::Links(links) => links.iter().for_each(|Link { text, page, note }| {
+                let colon = if note.is_empty() { "" } else { ": " };
+                put(format!("* [{}]({}.md){colon}{}", alternative(text), url(page), plain(note)));
+            }),
         }
     }
     text

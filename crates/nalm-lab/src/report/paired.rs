@@ -3,6 +3,8 @@
 use super::page::Block;
 use super::table;
 use crate::run::Row;
+use crate::stats::kaplan_meier::Run;
+use crate::stats::log_rank;
 use crate::stats::paired::{self, Judged, Paired};
 use crate::summary::{Results, of_section};
 use crate::task::Measures;
@@ -27,6 +29,7 @@ pub(super) fn tables(results: &Results<'_>) -> Vec<Block> {
                 ("it is first", format!("{} of {}", p.a_first, p.both_solved)),
                 (&first, format!("{} of {}", p.b_first, p.both_solved)),
                 ("sign test p", format!("{:.2e}", p.sign_test_p)),
+                ("log-rank p", log_rank(results, section, model, baseline).map_or("–".into(), |p| format!("{p:.2e}"))),
             ])
         });
         let of = of_section(&experiment.sections[section]);
@@ -44,6 +47,19 @@ fn compare(results: &Results<'_>, section: usize, model: usize, baseline: usize)
         pairs.extend(rows.filter_map(|(a, b)| Some((judged((*a)?), judged((*b)?)))));
     }
     (!pairs.is_empty()).then(|| paired::compare(&pairs))
+}
+
+/// The log-rank test over all ranges, each by itself a stratum: who is solved sooner, with those that never are.
+fn log_rank(results: &Results<'_>, section: usize, model: usize, baseline: usize) -> Option<f64> {
+    let run = |row: &Row| {
+        let watched = row.spec.whole("steps")? as f64;
+        Some(Run { at: row.solved_at().unwrap_or(watched), solved: row.solved_at().is_some() })
+    };
+    let runs = |group| results.of(group).into_iter().filter_map(run).collect::<Vec<_>>();
+    let groups = results.experiment.groups.iter().filter(|g| g.section == section && g.model == model);
+    let strata: Vec<(Vec<Run>, Vec<Run>)> =
+        groups.filter_map(|group| Some((runs(group), runs(results.group(section, baseline, &group.place)?)))).collect();
+    Some(log_rank::test(strata.iter().map(|(a, b)| (a.as_slice(), b.as_slice())))?.p)
 }
 
 fn judged(row: &Row) -> Judged {

@@ -1,7 +1,7 @@
 //! Parts of a text that people write, filled in between markers.
 //!
 //! A block marker stands alone on its line: what is between `<!-- nalm:NAME -->` and `<!-- /nalm:NAME -->` is the first figure and the
-//! published values of an experiment; with `NAME figure` or `NAME table` it is one of the two. An inline marker opens and closes within a
+//! published values of an experiment; with `NAME figure` or `NAME table` it is one of the two, with `NAME results` all other tables. An inline marker opens and closes within a
 //! line: what is between `<!-- nalm:NAME; METRIC; MODEL; PLACE -->` and `<!-- /nalm -->` is a number of it. Anything else that looks like
 //! a marker is refused before anything is written.
 
@@ -13,7 +13,16 @@ use std::collections::BTreeSet;
 use std::path::{Component, Path};
 
 /// What may stand between block markers.
-const PARTS: [(&str, bool, bool); 3] = [("", true, true), (" figure", true, false), (" table", false, true)];
+const PARTS: [(&str, Part); 4] =
+    [("", Part::Both), (" figure", Part::Figure), (" table", Part::Published), (" results", Part::Results)];
+
+#[derive(Clone, Copy, PartialEq)]
+enum Part {
+    Both,
+    Figure,
+    Published,
+    Results,
+}
 
 const OPEN: &str = "<!-- nalm:";
 const CLOSE: &str = "<!-- /nalm";
@@ -80,8 +89,8 @@ fn filled(text: &str, reports: &[(&str, &Found)], folder: &str) -> Result<(Strin
 fn block(name: &str, reports: &[(&str, &Found)], folder: &str) -> Option<String> {
     reports.iter().find_map(|(experiment, found)| {
         let rest = name.strip_prefix(experiment)?;
-        let (_, figure, table) = PARTS.into_iter().find(|(part, ..)| *part == rest)?;
-        Some(markdown(&blocks(found, folder, figure, table)))
+        let (_, part) = PARTS.into_iter().find(|(name, _)| *name == rest)?;
+        (!found.blocks.is_empty()).then(|| markdown(&blocks(found, folder, part)))
     })
 }
 
@@ -126,8 +135,9 @@ fn number(name: &str, reports: &[(&str, &Found)]) -> Result<Option<String>> {
     Ok(Some(found.numbers.get(&asked).ok_or_else(unknown)?.clone()))
 }
 
-/// The first figure of a report and its table of published values.
-fn blocks(found: &Found, folder: &str, figure: bool, table: bool) -> Vec<Block> {
+/// Parts of a report: its first figure, its table of published values, its other tables.
+fn blocks(found: &Found, folder: &str, part: Part) -> Vec<Block> {
+    let (figure, published) = (matches!(part, Part::Both | Part::Figure), matches!(part, Part::Both | Part::Published));
     let mut blocks = Vec::new();
     for block in &found.blocks {
         match block {
@@ -136,8 +146,11 @@ fn blocks(found: &Found, folder: &str, figure: bool, table: bool) -> Vec<Block> 
                 caption: caption.clone(),
                 svg: String::new(),
             }),
-            Block::Table { head, rows } if table && head.iter().any(|column| column == "published") => {
-                blocks.push(Block::Table { head: head.clone(), rows: rows.clone() });
+            Block::Table { head, rows } => {
+                let is_published = head.iter().any(|column| column == "published");
+                if (is_published && published) || (!is_published && part == Part::Results) {
+                    blocks.push(Block::Table { head: head.clone(), rows: rows.clone() });
+                }
             }
             _ => {}
         }
@@ -177,7 +190,8 @@ mod tests {
         let figure = Block::Figure { file: "mine".into(), caption: "Mine".into(), svg: String::new() };
         let table = Block::Table { head: vec!["published".into()], rows: vec![vec!["1".into()]] };
         let numbers = [("solved; NMU; U[1,2)".to_string(), "18 of 20".to_string())].into();
-        Found { agree: 1, compared: 1, rows: 1, blocks: vec![figure, table], figures: Vec::new(), numbers }
+        let other = Block::Table { head: vec!["other".into()], rows: vec![vec!["2".into()]] };
+        Found { blocks: vec![figure, table, other], numbers, ..Found::default() }
     }
 
     fn fill(text: &str) -> Result<(String, usize)> {
@@ -194,6 +208,8 @@ mod tests {
         assert_eq!(fill(text).unwrap(), (want.clone(), 2));
         assert_eq!(fill(&want).unwrap(), (want, 2));
         assert_eq!(fill("nothing here\n").unwrap(), ("nothing here\n".into(), 0));
+        let (results, places) = fill("<!-- nalm:mine results -->\n<!-- /nalm:mine results -->\n").unwrap();
+        assert!(results.contains("| other |\n|---|\n| 2 |") && places == 1, "{results}");
     }
 
     #[test]

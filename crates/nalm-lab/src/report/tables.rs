@@ -3,7 +3,7 @@
 use super::page::Block;
 use super::table;
 use crate::experiment::Experiment;
-use crate::summary::{Cell, Comparison, Metric, Results, of_section, show};
+use crate::summary::{Cell, Comparison, Metric, Results, Verdict, of_section, show};
 
 /// The table of published values beside ours; the column of ranges only where there are such.
 pub(super) fn comparisons(experiment: &Experiment, compared: &[Comparison<'_>]) -> Vec<Block> {
@@ -15,16 +15,25 @@ pub(super) fn comparisons(experiment: &Experiment, compared: &[Comparison<'_>]) 
         if several && e.model.is_some() {
             name += &format!(" ({})", experiment.sections[e.section].name);
         }
-        let place = placed.then(|| ("range", e.place.clone()));
+        let place = placed.then(|| ("range", if e.pooled { "all together".into() } else { e.place.clone() }));
         let rest = [
             ("published", c.published.clone()),
             ("ours [95 %]", c.ours.clone()),
-            ("agrees?", if c.agrees { "yes" } else { "DIFF" }.into()),
+            ("difference", if c.difference.is_empty() { "–".into() } else { c.difference.clone() }),
+            ("verdict", with_reason(c)),
             ("source", e.source.clone()),
         ];
         [("model", name)].into_iter().chain(place).chain(rest).collect()
     };
     table("Published and ours", compared.iter().map(row).collect())
+}
+
+/// A verdict, and why ours differs where that is known.
+fn with_reason(c: &Comparison<'_>) -> String {
+    match &c.expectation.known {
+        Some(reason) if c.verdict == Verdict::Differs => format!("{}: {reason}", c.verdict.name()),
+        _ => c.verdict.name().into(),
+    }
 }
 
 /// All cells of a section, one column a metric.

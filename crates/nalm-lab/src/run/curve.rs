@@ -95,3 +95,24 @@ impl Observer<f32> for Recorder {
         ControlFlow::Continue(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nalm::Nmu;
+
+    /// A unit of as many weights as are followed, and one of one more.
+    #[test]
+    fn weights_are_followed_where_they_are_few() {
+        for (inputs, points) in [(MOST_WEIGHTS, 2), (MOST_WEIGHTS + 1, 0)] {
+            let network = Network::single(Nmu::new(inputs, 1).unwrap());
+            let mut recorder = Recorder::new(false);
+            for updates in [0, 1] {
+                recorder.weights(updates, &vec![0.5; inputs]);
+            }
+            let curve = recorder.finish(&network);
+            assert_eq!(curve.weights.len(), points, "{inputs} weights");
+            assert!(curve.weights.iter().all(|(_, weights)| weights.len() == inputs));
+        }
+    }
+}

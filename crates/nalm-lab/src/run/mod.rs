@@ -3,12 +3,10 @@
 pub mod curve;
 pub mod history;
 mod old_row;
-mod outline;
 pub mod row;
 pub mod schedule;
 pub mod spec;
 
 pub use curve::Curve;
-pub use outline::Outline;
 pub use row::{Row, Status};
 pub use spec::Spec;

@@ -1,8 +1,14 @@
-//! Intervals for what many runs amount to, one file each.
+//! Intervals and tests for what many runs amount to, one file each.
 
 pub mod beta;
+pub mod equivalence;
 pub mod gamma;
+pub mod holm;
+pub mod kaplan_meier;
+pub mod log_rank;
+pub mod newcombe;
 pub mod paired;
+pub mod power;
 mod root;
 pub mod special;
 pub mod student;
@@ -47,5 +53,5 @@ fn moments(x: &[f64]) -> (f64, f64) {
 /// The standard error of the mean; none for a single value.
 pub fn standard_error(x: &[f64]) -> Option<f64> {
     let (n, mean) = (x.len() as f64, x.iter().sum::<f64>() / x.len() as f64);
-    (x.len() > 1).then(|| (x.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0) / n).sqrt())
+    (x.len() > 1).then(|| (x.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / (n - 1.0) / n).sqrt())
 }

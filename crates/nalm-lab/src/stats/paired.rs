@@ -51,7 +51,7 @@ pub fn compare(pairs: &[(Judged, Judged)]) -> Paired {
 }
 
 /// The exact two-sided binomial p-value for `k` of `n` fair coins (McNemar's test on discordant pairs, and the sign test).
-fn fair_coin(k: usize, n: usize) -> f64 {
+pub fn fair_coin(k: usize, n: usize) -> f64 {
     let tail = k.min(n - k);
     // Terms of the binomial distribution by their ratio, from the largest exponent of 1/2 that does not underflow.
     let ln_half = -std::f64::consts::LN_2 * n as f64;

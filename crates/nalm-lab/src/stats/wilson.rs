@@ -4,13 +4,18 @@ use super::{Estimate, Z};
 
 /// The rate k/n with its 95 % interval.
 pub fn interval(k: usize, n: usize) -> Estimate {
+    at(k, n, Z)
+}
+
+/// The same with another normal quantile.
+pub(super) fn at(k: usize, n: usize, z: f64) -> Estimate {
     if n == 0 {
         return Estimate::NONE;
     }
     let (n, p) = (n as f64, k as f64 / n as f64);
-    let z2 = Z * Z / n;
+    let z2 = z * z / n;
     let centre = (p + 0.5 * z2) / (1.0 + z2);
-    let half = Z / (1.0 + z2) * (p * (1.0 - p) / n + z2 / (4.0 * n)).sqrt();
+    let half = z / (1.0 + z2) * (p * (1.0 - p) / n + z2 / (4.0 * n)).sqrt();
     // At the ends the formula gives exactly 0 and 1, up to rounding.
     let lower = if k == 0 { 0.0 } else { centre - half };
     let upper = if p == 1.0 { 1.0 } else { centre + half };

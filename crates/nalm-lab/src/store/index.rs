@@ -3,7 +3,7 @@
 use super::scan::{self, Entry, Scanned};
 use super::{Contents, Problem, Session, Store};
 use crate::error::{Error, Result};
-use crate::run::{Outline, Row};
+use crate::run::Row;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
@@ -172,18 +172,10 @@ impl Index {
 
     /// A row.
     pub fn row(&self, entry: &Entry) -> Result<Row> {
-        let text = self.text(entry)?;
-        serde_json::from_slice(&text).and_then(Row::from_json).map_err(|error| self.wrong(entry, &error))
-    }
-
-    /// The short parts of a row.
-    pub fn outline(&self, entry: &Entry) -> Result<Outline> {
-        Outline::read(&self.text(entry)?).map_err(|error| self.wrong(entry, &error))
-    }
-
-    fn wrong(&self, entry: &Entry, error: &serde_json::Error) -> Error {
-        let file = self.segments[entry.segment as usize].file.display();
-        Error::Unsound(format!("{file}, run {}: {error}", entry.id()))
+        serde_json::from_slice(&self.text(entry)?).and_then(Row::from_json).map_err(|error| {
+            let file = self.segments[entry.segment as usize].file.display();
+            Error::Unsound(format!("{file}, run {}: {error}", entry.id()))
+        })
     }
 
     /// Makes something of every row on all cores, and hands it over in the order of identity, many rows at a time.

@@ -198,9 +198,17 @@ mod tests {
             // A damaged footer is that of a process that was killed just then.
             assert!(!index.problems.is_empty() || k + 1 >= ends[2], "bit of byte {k}");
         }
-        fs::write(&path, [&bytes[..ends[1]], &[0; 4096][..]].concat()).unwrap();
-        let index = index(&folder);
-        assert_eq!((index.entries().len(), index.torn, &*index.problems), (1, 1, &[][..]));
+        let tail = |bytes: &[u8]| {
+            fs::write(&path, bytes).unwrap();
+            index(&folder)
+        };
+        let torn = tail(&[&bytes[..ends[1]], &[0; 4096][..]].concat());
+        assert_eq!((torn.entries().len(), torn.torn, &*torn.problems), (1, 1, &[][..]));
+        // A row that can be read follows, so that this was not the end, sealed or not.
+        let mut amid = bytes[..ends[2]].to_vec();
+        amid[ends[0] + 10] ^= 1;
+        let damaged = tail(&amid);
+        assert_eq!((damaged.entries().len(), damaged.torn, damaged.problems.len()), (1, 0, 1));
     }
 
     #[test]
@@ -238,6 +246,72 @@ mod tests {
         let both = Index::of(&[Store::at(folder.path()), Store::at(other.path())]).unwrap();
         assert_eq!((both.entries().len(), both.duplicates, &*both.problems), (1, 0, &[][..]));
         assert!(both.has(&first.id) && both.failed().unwrap().is_empty());
+    }
+
+    /// What a process is still writing, or a killed one left, is no part of a store.
+    #[test]
+    fn nothing_temporary_is_merged() {
+        let (folder, path, _) = store_of(&[row(0)]);
+        fs::create_dir_all(folder.path().join("weights")).unwrap();
+        let names =
+            ["weights/a.safetensors", "weights/.a.safetensors.x.part", "seg/.b.jsonl.y.part", "seg/.c.gz.z.part"];
+        names.iter().for_each(|name| fs::write(folder.path().join(name), b"half").unwrap());
+        let into = tempfile::tempdir().unwrap();
+        merge(&[Store::at(folder.path())], &Store::at(into.path())).unwrap();
+        let there = |name: &str| -> Vec<_> {
+            fs::read_dir(into.path().join(name)).unwrap().map(|entry| entry.unwrap().file_name()).collect()
+        };
+        assert_eq!(
+            (there("seg"), there("weights")),
+            (vec![path.file_name().unwrap().into()], vec!["a.safetensors".into()])
+        );
+    }
+
+    /// A file of nothing but noise does not fill the memory with complaints.
+    #[test]
+    fn only_so_many_lines_are_named() {
+        let (folder, path, _) = store_of(&[]);
+        for (lines, named) in [(999, 999), (1_000, 1_000), (1_001, 1_000), (5_000, 1_000)] {
+            fs::write(&path, "noise\n".repeat(lines)).unwrap();
+            assert_eq!(index(&folder).problems.len(), named, "{lines} lines");
+        }
+    }
+
+    /// Rows of earlier versions have seventeen digits where eight say the same.
+    #[test]
+    fn every_run_once_is_written_in_todays_form() {
+        let mut old = row(0);
+        old.artefacts.insert("weights".into(), serde_json::json!([0.1f32, 0.7f32]));
+        let (folder, _, bytes) = store_of(std::slice::from_ref(&old));
+        assert!(String::from_utf8(bytes).unwrap().contains("[0.10000000149011612,0.699999988079071]"));
+        let mut lines = Vec::new();
+        compact(&index(&folder), &mut lines).unwrap();
+        assert!(String::from_utf8(lines).unwrap().contains("\"weights\":[0.1,0.7]"));
+    }
+
+    /// Metrics of a run with images follow from its history, and hashes have a form.
+    #[test]
+    fn what_contradicts_a_row_is_found_without_running_it() {
+        let history =
+            serde_json::json!({"sequence": [{"step": 3, "valid": {"error": 0.5}, "sparsity": 0.1, "test": []}]});
+        let mut whole = row(0);
+        whole.metrics = crate::run::history::metrics(&history);
+        whole.series.insert("history".into(), history);
+        let wrong = |row: Row| {
+            let (folder, ..) = store_of(&[row]);
+            let mut index = index(&folder);
+            index.audit().unwrap();
+            index.problems.iter().map(ToString::to_string).collect::<String>()
+        };
+        assert_eq!(wrong(whole.clone()), "");
+        let mut better = whole.clone();
+        better.metrics.insert("validation_error".into(), 0.25.into());
+        assert!(wrong(better).contains("its metrics are not those of its history"));
+        let mut more = whole.clone();
+        more.metrics.insert("solved".into(), true.into());
+        assert!(wrong(more).contains("its metrics are not those of its history"));
+        assert!(wrong(Row { result_hash: "0".repeat(31), ..whole.clone() }).contains("which is none"));
+        assert!(wrong(Row { version: "0.0.0".into(), ..whole }).contains("it says version 0.0.0"));
     }
 
     #[test]

@@ -8,13 +8,14 @@ const NOISE: (f64, f64) = (1.0, 5.0);
 
 /// The loss of the one sample (-2, -1.8).
 pub fn one_sample(w1: f64, w2: f64) -> f64 {
-    (3.6 - (1.0 - 3.0 * w1) * (1.0 - 2.8 * w2)).powi(2)
+    let error = 3.6 - (1.0 - 3.0 * w1) * (1.0 - 2.8 * w2);
+    error * error
 }
 
 /// The mean loss over inputs from U[LOW, HIGH), given first and second moments of what the noise makes of each weight.
 fn mean_loss(a: [f64; 2], b: [f64; 2]) -> f64 {
     let mean = 0.5 * (LOW + HIGH);
-    let square = (HIGH.powi(3) - LOW.powi(3)) / (3.0 * (HIGH - LOW));
+    let square = (HIGH * HIGH * HIGH - LOW * LOW * LOW) / (3.0 * (HIGH - LOW));
     // A factor is f = 1 + w (x - 1); the two are independent, so E(x1 x2 - f1 f2)^2 needs E[x f] and E[f^2] only.
     let cross = |[w, _]: [f64; 2]| mean + w * (square - mean);
     let own = |[w, ww]: [f64; 2]| 1.0 + 2.0 * w * (mean - 1.0) + ww * (square - 2.0 * mean + 1.0);
@@ -45,9 +46,30 @@ pub fn snmu(w1: f64, w2: f64) -> f64 {
     mean_loss(moments(w1), moments(w2))
 }
 
+/// How many minima the mean loss has within the box of the weights, with noise or without: points of a grid that none of their neighbours is
+/// below.
+pub fn minima(noise: bool) -> usize {
+    const SIDE: i32 = 60;
+    let at = |k: i32| f64::from(k) / f64::from(SIDE);
+    let loss = |(a, b): (i32, i32)| if noise { snmu(at(a), at(b)) } else { nmu(at(a), at(b)) };
+    let inside = |k: i32| (0..=SIDE).contains(&k);
+    let lowest = |&(a, b): &(i32, i32)| {
+        let around = (-1..=1).flat_map(|i| (-1..=1).map(move |j| (a + i, b + j)));
+        let mut others = around.filter(|&(i, j)| (i, j) != (a, b) && inside(i) && inside(j));
+        others.all(|other| loss((a, b)) < loss(other))
+    };
+    (0..=SIDE).flat_map(|a| (0..=SIDE).map(move |b| (a, b))).filter(lowest).count()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// (1, 1) and (0, 0), with noise and without it.
+    #[test]
+    fn noise_takes_no_minimum_away() {
+        assert_eq!((minima(false), minima(true)), (2, 2));
+    }
 
     #[test]
     fn the_marked_points_are_where_the_paper_says() {

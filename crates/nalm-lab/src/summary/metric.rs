@@ -87,11 +87,19 @@ impl Metric {
             // A run that says nothing is one of which it does not hold, unless none of them says anything.
             Estimator::Rate if values.is_empty() && !rows.is_empty() => Estimate::NONE,
             Estimator::Rate => wilson::interval(values.iter().filter(|v| **v > 0.0).count(), rows.len()),
-            Estimator::Gamma => gamma::interval(&values),
-            Estimator::Beta => beta::corrected(&values),
-            Estimator::Mean => student::interval(&values, f64::NEG_INFINITY, f64::INFINITY),
-            Estimator::Error => student::interval(&values, 0.0, f64::INFINITY),
-            Estimator::Share => student::share(&values),
+            _ => self.of_values(&values),
+        }
+    }
+
+    /// The estimate of values.
+    pub fn of_values(&self, values: &[f64]) -> Estimate {
+        match self.estimator {
+            Estimator::Rate => wilson::interval(values.iter().filter(|v| **v > 0.0).count(), values.len()),
+            Estimator::Gamma => gamma::interval(values),
+            Estimator::Beta => beta::corrected(values),
+            Estimator::Mean => student::interval(values, f64::NEG_INFINITY, f64::INFINITY),
+            Estimator::Error => student::interval(values, 0.0, f64::INFINITY),
+            Estimator::Share => student::share(values),
         }
     }
 }
@@ -109,12 +117,26 @@ pub fn percent(v: f64) -> String {
 /// The flat threshold, below which Table 1 counts validation errors, too.
 const FLAT: f64 = 1e-5;
 
+/// Steps until a run was solved, or all of its steps. Runs are watched for equally long, so the mean of it is the restricted mean of
+/// Kaplan and Meier, which runs that never solve do not make shorter.
+fn unsolved_steps(row: &Row) -> Option<f64> {
+    let steps = row.spec.whole("steps").map(|steps| steps as f64);
+    row.solved_at().or(steps)
+}
+
+/// Where noise with a learned upper end has put it: 1 + softplus of the last parameter.
+fn noise_end(row: &Row) -> Option<f64> {
+    let noise = row.spec.get("options")?.get("noise")?.as_str()?;
+    let last = f64::from((*row.weights().last()?)?);
+    noise.starts_with("learnable").then(|| 1.0 + libm::log1p(libm::exp(last)))
+}
+
 fn flag(value: Option<bool>) -> Option<f64> {
     value.map(|holds| f64::from(u8::from(holds)))
 }
 
-/// Statements that are about no single row: the batch noise of a range, and sequences by length.
-pub const OTHERS: [&str; 2] = ["noise_bound", "success_at_length"];
+/// Statements that are about no single row: the batch noise of a range, minima of the loss, and sequences by length.
+pub const OTHERS: [&str; 3] = ["noise_bound", "minima", "success_at_length"];
 
 /// The metrics of this project, in the order of their columns.
 pub fn list() -> Vec<Metric> {
@@ -122,6 +144,7 @@ pub fn list() -> Vec<Metric> {
     let (whole, small) = (|v: f64| format!("{v:.0}"), |v: f64| format!("{v:.1e}"));
     let success = |row: &Row| flag(Some(row.is_solved()));
     let inside = |row: &Row| flag(Some(row.number("validation_error").is_some_and(|error| error < FLAT)));
+    let share = |name, label, of| Metric { show: percent, ..Metric::new(name, label, Share, of) };
     let listed = |name, label, estimator, of| Metric::new(name, label, estimator, of).in_csv().in_tables();
     vec![
         Metric { panel: Some(("Success rate", false)), ..listed("success", "success", Rate, success) },
@@ -131,6 +154,7 @@ pub fn list() -> Vec<Metric> {
             panel: Some(("Solved at step", true)),
             ..listed("solved_at", "solved at", Gamma, Row::solved_at)
         },
+        Metric { show: whole, ..Metric::new("unsolved_steps", "restricted mean", Error, unsolved_steps).in_tables() },
         Metric {
             over: Over::Solved,
             show: small,
@@ -170,5 +194,22 @@ pub fn list() -> Vec<Metric> {
             words: ("weights (1, 1) in ", ""),
             ..Metric::new("at_one", "weights (1, 1)", Rate, |row| flag(row.flag("at_one")))
         },
+        Metric {
+            show: small,
+            ..Metric::new("distance_from_selection", "distance of weights from 0 or 1", Error, |row| {
+                row.number("sparsity_error")
+            })
+        },
+        Metric { show: |v| format!("{v:.2}"), ..Metric::new("noise_end", "upper end of the noise", Mean, noise_end) },
+        share("with_zero_strict", "strict, with a zero", |row| row.number("with_zero_strict")),
+        share("without_zero_strict", "strict, without a zero", |row| row.number("without_zero_strict")),
+        share("with_zero_rounded", "rounded, with a zero", |row| row.number("with_zero_rounded")),
+        share("without_zero_rounded", "rounded, without a zero", |row| row.number("without_zero_rounded")),
+        share("first_digit_rounded", "first digit", |row| row.number("first_digit_rounded")),
+        share("second_digit_rounded", "second digit", |row| row.number("second_digit_rounded")),
+        share("strict_snapped", "strict with rounded weights", |row| row.number("strict_snapped")),
+        share("off_one", "updates away from (1, 1)", |row| row.number("off_one")),
+        share("digit_rounded", "one digit", |row| row.number("digit_rounded")),
+        share("two_digits_rounded", "two digits", |row| row.number("two_digits_rounded")),
     ]
 }

@@ -1,5 +1,6 @@
 //! Many rows into a few numbers with intervals, and published statements beside them.
 
+mod compare;
 #[cfg(feature = "images")]
 pub mod histories;
 pub mod landscape;
@@ -9,10 +10,11 @@ pub mod noise_bound;
 pub mod sequences;
 pub mod spectrum;
 pub mod surface;
-mod verdict;
+pub mod verdict;
 
-pub use metric::Metric;
-pub use verdict::Comparison;
+pub use compare::{Comparison, p_value, rate_in_words};
+pub use metric::{Metric, Over};
+pub use verdict::Verdict;
 
 use crate::experiment::{Experiment, Group, Section};
 use crate::run::{Row, Spec, Status};

@@ -1,9 +1,9 @@
 //! Sequences of digits: thresholds from reference runs, and models judged by them, length by length.
 
+use super::Results;
+use super::compare::{Found, rate_in_words};
 use super::histories::{Model, models};
-use super::metric::percent;
-use super::verdict::{Verdict, contains};
-use super::{Results, show};
+use super::verdict::{self, Verdict};
 use crate::experiment::{Expectation, Relation};
 use crate::stats::{Estimate, beta, gamma, standard_error, student, wilson};
 use nalm_vision::sequential;
@@ -77,28 +77,34 @@ pub fn thresholds(reference: &Model<'_>) -> Option<Thresholds> {
 const SEVERAL: usize = 3;
 
 /// A statement about lengths beside what we found, under thresholds from the reference.
-pub(super) fn verdict(results: &Results<'_>, e: &Expectation) -> Option<Verdict> {
+pub(super) fn find(results: &Results<'_>, e: &Expectation, reduced: bool) -> Option<Found> {
     let mut models = models(results, e.section);
     models.retain(|model| model.place == e.place);
     let find = |index: usize| models.iter().find(|model| model.index == index);
     let model = find(e.model?)?;
     let limits = thresholds(models.iter().find(|model| model.is_reference())?)?;
+    let n = model.rows.len();
     match (e.relation, e.length) {
         (Relation::Is(rate), Some(length)) => {
-            let planned = results.group(e.section, model.index, &e.place)?.runs.len();
             let judged = by_length(model, &limits);
-            let cell = judged.get(length.checked_sub(1)?).filter(|_| model.rows.len() == planned)?;
-            let ours = format!("{} of {}: {}", cell.solved, cell.n, show(cell.success, percent));
-            Some((format!("solves length {length} in {}", percent(rate)), ours, contains(cell.success, rate)))
+            let cell = judged.get(length.checked_sub(1)?)?;
+            let verdict = verdict::rate((cell.solved, cell.n), rate, e.n).1;
+            let verdict = Some(if reduced { Verdict::NotComparable } else { verdict });
+            Some(Found { ours: rate_in_words(cell.solved, cell.n), n, verdict, ..Found::default() })
         }
         (Relation::Above(than), _) => {
             let other = find(than)?;
             let [ours, theirs] = [model, other].map(|model| by_length(model, &limits));
             let pairs = || ours.iter().zip(&theirs).filter_map(|(a, b)| Some((a.success.mean?, b.success.mean?)));
             let (above, below) = (pairs().filter(|(a, b)| a > b).count(), pairs().filter(|(a, b)| a < b).count());
-            let runs = (model.rows.len(), other.rows.len());
-            let shown = format!("above at {above} lengths, below at {below} ({} and {} runs)", runs.0, runs.1);
-            Some((format!("above {} at several lengths", other.label), shown, above >= SEVERAL))
+            let shown = format!("above at {above} lengths, below at {below} ({n} and {} runs)", other.rows.len());
+            // Lengths of the same runs are no sample, so there is no test of it.
+            let verdict = match (reduced, above >= SEVERAL) {
+                (true, _) => Verdict::ReducedScale,
+                (false, true) => Verdict::DirectionOnly,
+                (false, false) => Verdict::Inconclusive,
+            };
+            Some(Found { ours: shown, n, verdict: Some(verdict), ..Found::default() })
         }
         _ => None,
     }

@@ -1,152 +1,291 @@
-//! Published statements beside what we found.
+//! The rule of verdicts: what we found against what was published, both with their uncertainty.
 
-use super::{Cell, Metric, Results, noise_bound, show};
-use crate::experiment::{Expectation, Relation};
-use crate::run::Row;
-use crate::stats::Estimate;
-use crate::task::Measures;
+use crate::stats::newcombe::{self, Pairs};
+use crate::stats::{Estimate, equivalence, wilson};
 
-/// A published statement beside what we found.
-#[derive(Clone, Debug)]
-pub struct Comparison<'a> {
-    /// The statement.
-    pub expectation: &'a Expectation,
-    /// What was published, in words.
-    pub published: String,
-    /// What we found, in words.
-    pub ours: String,
-    /// Whether the two agree.
-    pub agrees: bool,
+/// What a comparison amounts to, from the best to the worst.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    /// The published random streams, length and seeds give the published digits.
+    Identical,
+    /// The interval of the difference contains 0 and is narrow; an order or an equality is significant.
+    Consistent,
+    /// An order is as published, but not significant.
+    DirectionOnly,
+    /// An order at a reduced scale, whichever way it goes.
+    ReducedScale,
+    /// Nothing here can speak for or against it.
+    NotComparable,
+    /// There are no runs.
+    NotRun,
+    /// The interval contains 0 and is wide; an order goes neither way.
+    Inconclusive,
+    /// The interval of the difference excludes 0; an order is significantly the other way.
+    Differs,
 }
 
-/// What was published and what we found, in words, and whether the two agree.
-pub(super) type Verdict = (String, String, bool);
+impl Verdict {
+    /// All of them, the five of the headline first.
+    pub const ALL: [Verdict; 8] = [
+        Verdict::Identical,
+        Verdict::Consistent,
+        Verdict::Inconclusive,
+        Verdict::Differs,
+        Verdict::NotRun,
+        Verdict::DirectionOnly,
+        Verdict::ReducedScale,
+        Verdict::NotComparable,
+    ];
 
-impl<'a> Results<'a> {
-    /// The published statements that can be held against these rows.
-    pub fn comparisons(&self) -> Vec<Comparison<'a>> {
-        self.experiment.expectations.iter().filter_map(|expectation| self.compare(expectation)).collect()
-    }
-
-    fn compare(&self, e: &'a Expectation) -> Option<Comparison<'a>> {
-        let (published, ours, agrees) = match (e.metric.as_str(), e.relation) {
-            // To the digits that were printed.
-            ("noise_bound", Relation::Is(published)) => {
-                let ours = noise_bound::bound(&e.place)?;
-                (format!("{published}"), format!("{ours:.4}"), (ours - published).abs() <= half_unit(published, 3))
-            }
-            ("noise_bound", _) => return None,
-            #[cfg(feature = "images")]
-            ("success_at_length", _) => super::sequences::verdict(self, e)?,
-            _ => self.by_metric(e)?,
-        };
-        Some(Comparison { expectation: e, published, ours, agrees })
-    }
-
-    fn by_metric(&self, e: &Expectation) -> Option<Verdict> {
-        let metric = self.metrics.iter().find(|metric| metric.name == e.metric)?;
-        let model = e.model?;
-        let cell = self.cell(e.section, model, &e.place)?;
-        let against =
-            |cell: &Cell, other: &Cell| format!("{} against {}", ours(metric, cell, false), ours(metric, other, false));
-        let other = |model: usize| Some((self.cell(e.section, model, &e.place)?, &self.experiment.models[model]));
-        let estimate = cell.get(metric.name);
-        let images = self.experiment.sections[e.section].measures != Measures::Runs;
-        // With images, a number is only held against all the runs that it was published for.
-        let planned = self.group(e.section, model, &e.place)?.runs.len();
-        if images && !matches!(e.relation, Relation::Above(_)) && cell.n < planned {
-            return None;
+    /// In words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Identical => "identical",
+            Verdict::Consistent => "consistent",
+            Verdict::DirectionOnly => "direction only",
+            Verdict::ReducedScale => "direction at reduced scale",
+            Verdict::NotComparable => "not comparable",
+            Verdict::NotRun => "not run",
+            Verdict::Inconclusive => "inconclusive",
+            Verdict::Differs => "differs",
         }
-        let (before, after) = metric.words;
-        let value = |p: f64| if images { (metric.show)(p) } else { p.to_string() };
-        let around = |text: String| format!("{before}{text}{after}");
-        Some(match e.relation {
-            Relation::Is(p) => (around(value(p)), ours(metric, cell, images), contains(estimate, p)),
-            Relation::Mean(published) => mean(before, published, estimate)?,
-            Relation::Below(p) => {
-                (format!("below {}", around(value(p))), ours(metric, cell, images), estimate.mean? < p)
-            }
-            Relation::Above(than) if images => self.above_on_common_folds(metric, e, than)?,
-            Relation::Above(than) => {
-                let (theirs, name) = other(than)?;
-                (format!("above {name}"), against(cell, theirs), estimate.mean? > theirs.get(metric.name).mean?)
-            }
-            Relation::Equals(to) => {
-                let (theirs, name) = other(to)?;
-                let (a, b) = (estimate, theirs.get(metric.name));
-                let overlap = a.lower? <= b.upper? && b.lower? <= a.upper?;
-                (format!("equal to {name}"), against(cell, theirs), overlap)
-            }
-        })
     }
 
-    /// The order of two models over the seeds that both have.
-    fn above_on_common_folds(&self, metric: &Metric, e: &Expectation, than: usize) -> Option<Verdict> {
-        let rows = |model: usize| Some(self.of(self.group(e.section, model, &e.place)?));
-        let (mine, theirs) = (rows(e.model?)?, rows(than)?);
-        let twin = |row: &Row| theirs.iter().copied().find(|other| other.spec.seed() == row.spec.seed());
-        let (a, b): (Vec<_>, Vec<_>) = mine.iter().filter_map(|row| Some((*row, twin(row)?))).unzip();
-        let (common, name) = (a.len(), &self.experiment.models[than]);
-        let (mine, others) = (metric.estimate(a), metric.estimate(b));
-        let (shown, shown_other) = (show(mine, metric.show), show(others, metric.show));
-        let shown = format!("{shown} against {shown_other} ({}, {common} common folds)", metric.label);
-        Some((format!("above {name}"), shown, mine.mean? > others.mean?))
-    }
-}
-
-/// What we found of a metric, with the number of runs.
-fn ours(metric: &Metric, cell: &Cell, images: bool) -> String {
-    let (_, after) = metric.words;
-    let shown = show(cell.get(metric.name), metric.show);
-    match metric.name {
-        "at_one" => {
-            let holds = (cell.get(metric.name).mean.unwrap_or(0.0) * cell.n as f64).round();
-            format!("{holds} of {}", cell.n)
+    /// So many of them, in words.
+    pub fn times(self, n: usize) -> String {
+        match (self, n) {
+            (Verdict::Differs, 0 | 2..) => format!("{n} differ"),
+            _ => format!("{n} {}", self.name()),
         }
-        _ if after.is_empty() || images => format!("{shown} (n = {})", cell.n),
-        _ => format!("{shown}{after}"),
     }
 }
 
-/// A published mean agrees if the two intervals overlap, up to the rounding of two printed digits.
-fn mean(what: &str, [published, half]: [f64; 2], ours: Estimate) -> Option<Verdict> {
-    let (mean, lower, upper) = (ours.mean?, ours.lower.or(ours.mean)?, ours.upper.or(ours.mean)?);
-    let slack = half + half_unit(published, 2) + half_unit(half, 2);
-    let agrees = lower - slack <= published && published <= upper + slack;
-    let shown = format!("{what}{mean:.1e} ± {:.1e}", upper - mean);
-    Some((format!("{what}{published:.1e} ± {half:.1e}"), shown, agrees))
+/// How many there are of each, in words; none are left out.
+pub fn counts(verdicts: impl IntoIterator<Item = Verdict>) -> String {
+    let all: Vec<Verdict> = verdicts.into_iter().collect();
+    let count = |verdict: Verdict| all.iter().filter(|other| **other == verdict).count();
+    let some = Verdict::ALL.into_iter().filter(|verdict| count(*verdict) > 0);
+    let shown: Vec<String> = some.map(|verdict| verdict.times(count(verdict))).collect();
+    if shown.is_empty() { "nothing published".into() } else { shown.join(", ") }
+}
+
+/// The widest half of an interval that still counts as agreement, and the margin of equality.
+pub const MARGIN: f64 = 0.25;
+/// The greatest distance from a published 0 or 1 that our interval may leave open.
+pub const FROM_THE_END: f64 = 0.17;
+/// Below this, a test is significant.
+pub const SIGNIFICANT: f64 = 0.05;
+
+/// Half of an interval's width.
+pub fn half_width(e: Estimate) -> Option<f64> {
+    Some(0.5 * (e.upper? - e.lower?))
+}
+
+/// How far an interval goes above its mean, which no bound at 0 cuts off; nothing where there is none.
+pub fn upper_half(e: Estimate) -> f64 {
+    e.upper.zip(e.mean).map_or(0.0, |(upper, mean)| upper - mean)
+}
+
+fn contains_zero(e: Estimate) -> Option<bool> {
+    Some(e.lower? <= 0.0 && 0.0 <= e.upper?)
+}
+
+/// Our rate, so many of so many, against a published one: the difference and what it amounts to. Without the number of published runs, the
+/// published rate is taken as exact.
+pub fn rate(ours: (usize, usize), published: f64, n: Option<usize>) -> (Estimate, Verdict) {
+    let own = wilson::interval(ours.0, ours.1);
+    let difference = match n {
+        Some(n) => newcombe::independent(ours, ((published * n as f64).round() as usize, n)),
+        None => minus(own, published),
+    };
+    let Some((contains, half)) = contains_zero(difference).zip(half_width(difference)) else {
+        return (difference, Verdict::NotRun);
+    };
+    let distance = match published {
+        0.0 => own.upper,
+        1.0 => own.lower.map(|lower| 1.0 - lower),
+        _ => None,
+    };
+    let narrow = distance.map_or(half <= MARGIN, |distance| distance <= FROM_THE_END);
+    let verdict = match (contains, narrow) {
+        (false, _) => Verdict::Differs,
+        (true, true) => Verdict::Consistent,
+        (true, false) => Verdict::Inconclusive,
+    };
+    (difference, verdict)
+}
+
+fn minus(e: Estimate, value: f64) -> Estimate {
+    let minus = |v: Option<f64>| v.map(|v| v - value);
+    Estimate { mean: minus(e.mean), lower: minus(e.lower), upper: minus(e.upper) }
+}
+
+/// A rate that is said to be below something: it takes at least one failure.
+pub fn rate_below((k, n): (usize, usize), bound: f64) -> Verdict {
+    let e = wilson::interval(k, n);
+    let Some((lower, upper)) = e.lower.zip(e.upper) else { return Verdict::NotRun };
+    match (k < n, bound < 1.0) {
+        (true, false) => Verdict::Consistent,
+        (false, false) if 1.0 - lower <= FROM_THE_END => Verdict::Differs,
+        _ if upper < bound => Verdict::Consistent,
+        _ if bound < 1.0 && lower > bound => Verdict::Differs,
+        _ => Verdict::Inconclusive,
+    }
+}
+
+/// Any other estimate that is said to be below something.
+pub fn below(e: Estimate, bound: f64) -> Verdict {
+    match (e.mean, e.lower.or(e.mean), e.upper.or(e.mean)) {
+        (None, ..) => Verdict::NotRun,
+        (_, _, Some(upper)) if upper < bound => Verdict::Consistent,
+        (_, Some(lower), _) if lower > bound => Verdict::Differs,
+        _ => Verdict::Inconclusive,
+    }
+}
+
+/// A mean against a published one with its half-width: the difference with both half-widths in quadrature, and what the rounding of two
+/// printed digits leaves open.
+pub fn mean(ours: Estimate, [published, half]: [f64; 2]) -> (Estimate, Verdict) {
+    let Some(mean) = ours.mean else { return (Estimate::NONE, Verdict::NotRun) };
+    let own = upper_half(ours);
+    let slack = half_unit(published, 2) + half_unit(half, 2);
+    let (at, wide) = (mean - published, libm::hypot(own, half) + slack);
+    let difference = Estimate { mean: Some(at), lower: Some(at - wide), upper: Some(at + wide) };
+    (difference, if at.abs() <= wide { Verdict::Consistent } else { Verdict::Differs })
 }
 
 /// Half a unit of the last of so many significant digits.
-fn half_unit(x: f64, digits: i32) -> f64 {
-    if x == 0.0 { 0.0 } else { 0.5 * 10f64.powf(x.abs().log10().floor() + f64::from(1 - digits)) }
+pub fn half_unit(x: f64, digits: i32) -> f64 {
+    if x == 0.0 { 0.0 } else { 0.5 * libm::pow(10.0, libm::log10(x.abs()).floor() + f64::from(1 - digits)) }
 }
 
-/// Whether a published value lies in an interval.
-pub(super) fn contains(e: Estimate, p: f64) -> bool {
-    e.lower.is_some_and(|lower| lower <= p) && e.upper.is_some_and(|upper| p <= upper)
+/// An order over common seeds: how many are for it, how many against it, and the p-value adjusted for how many orders were looked at.
+pub fn order(for_it: usize, against: usize, p: f64) -> Verdict {
+    match (for_it.cmp(&against), p < SIGNIFICANT) {
+        (std::cmp::Ordering::Greater, true) => Verdict::Consistent,
+        (std::cmp::Ordering::Greater, false) => Verdict::DirectionOnly,
+        (std::cmp::Ordering::Less, true) => Verdict::Differs,
+        _ => Verdict::Inconclusive,
+    }
+}
+
+/// Rates over common seeds that are said to be equal: two one-sided tests.
+pub fn equal(pairs: &Pairs) -> (Estimate, Verdict) {
+    let difference = newcombe::paired(pairs);
+    let verdict = match contains_zero(difference) {
+        None => Verdict::NotRun,
+        Some(false) => Verdict::Differs,
+        Some(true) if equivalence::holds(pairs, MARGIN) => Verdict::Consistent,
+        Some(true) => Verdict::Inconclusive,
+    };
+    (difference, verdict)
+}
+
+/// What parts amount to together: the worst of them, where parts that are not run leave the rest undecided.
+pub fn together(parts: impl IntoIterator<Item = Verdict>) -> Verdict {
+    let parts: Vec<Verdict> = parts.into_iter().collect();
+    let run: Vec<Verdict> = parts.iter().copied().filter(|verdict| *verdict != Verdict::NotRun).collect();
+    match run.iter().max() {
+        None => Verdict::NotRun,
+        Some(worst) if run.len() == parts.len() || *worst == Verdict::Differs => *worst,
+        Some(worst @ (Verdict::ReducedScale | Verdict::NotComparable)) => *worst,
+        Some(_) => Verdict::Inconclusive,
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::Verdict::*;
     use super::*;
 
-    /// 1.0e4 ± 2.8e2 stands for anything from 9,500 to 10,500 with a half interval of up to 285: 785 on either side.
     #[test]
-    fn means_agree_up_to_the_rounding_of_what_was_printed() {
-        let agrees = |lower: f64, mean_of: f64, upper: f64| {
-            let ours = Estimate { mean: Some(mean_of), lower: Some(lower), upper: Some(upper) };
-            mean("step ", [1.0e4, 2.8e2], ours).unwrap()
+    fn rates_by_newcombes_interval() {
+        let verdict = |ours, published, n| rate(ours, published, n).1;
+        // 14 and 18 of 20: the interval of the difference is -0.43 to 0.06, 0.24 wide on either side.
+        let (difference, found) = rate((14, 20), 0.9, Some(20));
+        assert_eq!(found, Consistent);
+        assert!((half_width(difference).unwrap() - 0.243).abs() < 1e-3, "{difference:?}");
+        assert_eq!(verdict((3, 5), 0.8, Some(20)), Inconclusive, "five runs decide nothing");
+        assert_eq!(verdict((5, 20), 0.8, Some(20)), Differs);
+        assert_eq!(verdict((20, 20), 0.3, Some(20)), Differs);
+        assert_eq!(verdict((0, 0), 0.8, Some(20)), NotRun);
+        // A published rate of an unknown number of runs is taken as exact.
+        assert_eq!([verdict((73, 100), 0.8, None), verdict((70, 100), 0.8, None)], [Consistent, Differs]);
+    }
+
+    /// 20 of 20 leave a distance of 0.161 open, 19 of 19 one of 0.168, 18 of 18 one of 0.176.
+    #[test]
+    fn ends_are_met_by_enough_runs_only() {
+        for end in [0.0, 1.0] {
+            let all = |n: usize| if end == 0.0 { (0, n) } else { (n, n) };
+            assert_eq!(rate(all(20), end, Some(20)).1, Consistent);
+            assert_eq!(rate(all(19), end, Some(20)).1, Consistent);
+            assert_eq!(rate(all(18), end, Some(20)).1, Inconclusive);
+            assert_eq!(rate((10, 20), end, Some(20)).1, Differs);
+        }
+        // One failure of 25 leaves 0.195 open.
+        assert_eq!(rate((24, 25), 1.0, Some(25)).1, Inconclusive);
+    }
+
+    #[test]
+    fn below_takes_a_failure() {
+        let verdicts = [(18, 20), (20, 20), (4, 4), (0, 0)].map(|ours| rate_below(ours, 1.0));
+        assert_eq!(verdicts, [Consistent, Differs, Inconclusive, NotRun]);
+        let verdicts = [(1, 20), (9, 20), (19, 20)].map(|ours| rate_below(ours, 0.5));
+        assert_eq!(verdicts, [Consistent, Inconclusive, Differs]);
+        let e = |lower, mean, upper| Estimate { mean, lower, upper };
+        assert_eq!(below(e(Some(1.0), Some(2.0), Some(3.0)), 4.0), Consistent);
+        assert_eq!(below(e(Some(1.0), Some(2.0), Some(3.0)), 2.5), Inconclusive);
+        assert_eq!(below(e(Some(1.0), Some(2.0), Some(3.0)), 0.5), Differs);
+        assert_eq!([below(e(None, Some(2.0), None), 1.0), below(Estimate::NONE, 1.0)], [Differs, NotRun]);
+    }
+
+    /// 1.0e4 ± 2.8e2 stands for anything from 9,500 to 10,500 with a half-width of up to 285; with 200 of our own the halves are 344.
+    #[test]
+    fn means_in_quadrature_up_to_rounding() {
+        let found = |at: f64| {
+            let ours = Estimate { mean: Some(at), lower: Some(at - 200.0), upper: Some(at + 200.0) };
+            mean(ours, [1.0e4, 2.8e2]).1
         };
         assert_eq!(
-            agrees(10_784.0, 10_900.0, 11_000.0),
-            ("step 1.0e4 ± 2.8e2".into(), "step 1.1e4 ± 1.0e2".into(), true)
+            [found(10_848.0), found(10_851.0), found(9_152.0), found(9_149.0)],
+            [Consistent, Differs, Consistent, Differs]
         );
-        assert!(!agrees(10_786.0, 10_900.0, 11_000.0).2);
-        assert!(agrees(9_000.0, 9_100.0, 9_216.0).2);
-        assert!(!agrees(9_000.0, 9_100.0, 9_214.0).2);
-        // Without an interval of our own, the mean itself is compared.
-        let alone = |x: f64| mean("", [0.0, 0.0], Estimate { mean: Some(x), lower: None, upper: None }).unwrap().2;
-        assert!(alone(0.0) && !alone(1e-9) && !alone(-1e-9));
+        let alone = |x: f64| mean(Estimate { mean: Some(x), lower: None, upper: None }, [0.0, 0.0]).1;
+        assert_eq!([alone(0.0), alone(1e-9), alone(-1e-9)], [Consistent, Differs, Differs]);
+        assert_eq!(mean(Estimate::NONE, [1.0, 1.0]).1, NotRun);
+        assert_eq!((half_unit(1.0e4, 2), half_unit(0.034, 2), half_unit(0.0, 2)), (500.0, 0.000_5, 0.0));
+    }
+
+    #[test]
+    fn orders_are_significant_or_a_direction() {
+        assert_eq!(order(9, 1, 0.043), Consistent);
+        assert_eq!(order(5, 2, 0.45), DirectionOnly);
+        assert_eq!(order(1, 9, 0.02), Differs);
+        assert_eq!([order(2, 5, 0.45), order(3, 3, 1.0), order(0, 0, 1.0)], [Inconclusive; 3]);
+    }
+
+    #[test]
+    fn equality_takes_two_one_sided_tests() {
+        let verdict = |both, first, second, neither| equal(&Pairs { both, first, second, neither }).1;
+        assert_eq!(verdict(21, 0, 0, 4), Consistent);
+        assert_eq!(verdict(4, 0, 0, 1), Inconclusive);
+        assert_eq!(verdict(5, 10, 0, 10), Differs);
+        assert_eq!(verdict(0, 0, 0, 0), NotRun);
+    }
+
+    #[test]
+    fn the_worst_part_decides() {
+        assert_eq!(together([Identical, Identical]), Identical);
+        assert_eq!(together([Identical, Consistent]), Consistent);
+        assert_eq!(together([Consistent, DirectionOnly]), DirectionOnly);
+        assert_eq!(together([Consistent, Inconclusive, Differs]), Differs);
+        assert_eq!(together([Consistent, NotRun]), Inconclusive);
+        assert_eq!(together([Differs, NotRun]), Differs);
+        assert_eq!(together([ReducedScale, NotRun]), ReducedScale);
+        assert_eq!([together([NotRun, NotRun]), together([])], [NotRun; 2]);
+        let mut names: Vec<&str> = Verdict::ALL.iter().map(|verdict| verdict.name()).collect();
+        names.dedup();
+        assert_eq!(names.len(), 8);
     }
 }

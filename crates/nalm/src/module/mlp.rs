@@ -7,7 +7,7 @@ use super::start::xavier;
 use super::{Dispatch, Module, Options, Pass, Shape, Spec};
 use crate::batch::BatchLayout;
 use crate::expression::Expression;
-use crate::lane::{add_sums, each, linear};
+use crate::lane::{add_sums, linear};
 use crate::rng::Rng;
 use crate::setting::{Kind, Setting};
 use crate::style::{MOST_WRITTEN, Style};
@@ -87,7 +87,7 @@ impl<R: Real> Module<R> for Mlp {
     }
 
     fn tape_len(&self, at: BatchLayout) -> usize {
-        self.hidden * at.lanes() + at.lanes() + Module::<R>::param_len(self)
+        self.hidden * at.lanes() + Module::<R>::param_len(self)
     }
 
     fn init(&self, p: &mut [R], rng: &mut Rng) {
@@ -100,20 +100,20 @@ impl<R: Real> Module<R> for Mlp {
         b2.fill(R::ZERO);
     }
 
-    /// One hidden unit after the other, so that what a unit needs stays in the first-level cache.
     #[inline(always)]
     fn forward(&self, p: &[R], x: &[Lane<R>], y: &mut [Lane<R>], tape: &mut [Lane<R>], at: BatchLayout, _: Pass<'_>) {
-        let (lanes, inputs, hidden) = (at.lanes(), self.shape.inputs, self.hidden);
+        let (lanes, hidden) = (at.lanes(), self.hidden);
         let [w1, b1, w2, b2] = self.split(p);
         for (y, &b) in y.chunks_exact_mut(lanes).zip(b2) {
             y.fill(Lane::splat(b));
         }
         for (j, z) in tape[..hidden * lanes].chunks_exact_mut(lanes).enumerate() {
-            linear::forward(&w1[j * inputs..][..inputs], x, z, lanes);
-            each::update(z, |z| (z + b1[j]).at_least(R::ZERO));
-            for (o, y) in y.chunks_exact_mut(lanes).enumerate() {
-                let w = w2[o * hidden + j];
-                each::update1(y, z, |y, z| y + z * w);
+            match self.shape {
+                // The same code without inner loops.
+                Shape { inputs: 2, outputs: 1 } => forward_unit(2, 1, &w1[2 * j..], b1[j], &w2[j..], hidden, x, y, z),
+                Shape { inputs, outputs } => {
+                    forward_unit(inputs, outputs, &w1[j * inputs..], b1[j], &w2[j..], hidden, x, y, z);
+                }
             }
         }
     }
@@ -129,29 +129,32 @@ impl<R: Real> Module<R> for Mlp {
         tape: &mut [Lane<R>],
         at: BatchLayout,
     ) {
-        let (lanes, inputs, hidden) = (at.lanes(), self.shape.inputs, self.hidden);
+        let (lanes, hidden, Shape { inputs, outputs }) = (at.lanes(), self.hidden, self.shape);
         let [w1, _, w2, _] = self.split(p);
-        let (z, tape) = tape.split_at_mut(hidden * lanes);
-        let (dz, sums) = tape.split_at_mut(lanes);
-        let [sum_w1, sum_b1, sum_w2, sum_b2] = self.split_mut(sums);
+        let (z, sums) = tape.split_at_mut(hidden * lanes);
+        sums.fill(Lane::ZERO);
         if let Some(dx) = dx.as_deref_mut() {
             dx.fill(Lane::ZERO);
         }
+        let [sum_w1, sum_b1, sum_w2, sum_b2] = self.split_mut(sums);
         for (j, z) in z.chunks_exact(lanes).enumerate() {
-            dz.fill(Lane::ZERO);
-            for (o, dy) in dy.chunks_exact(lanes).enumerate() {
-                let w = w2[o * hidden + j];
-                each::update1(dz, dy, |dz, dy| dz + dy * w);
-                sum_w2[o * hidden + j] = linear::dot(dy, z);
-            }
-            each::update1(dz, z, |dz, z| if z > R::ZERO { dz } else { R::ZERO });
-            sum_b1[j] = linear::partial_sums(dz);
-            for (i, x) in x.chunks_exact(lanes).enumerate() {
-                sum_w1[j * inputs + i] = linear::dot(dz, x);
-            }
-            if let Some(dx) = dx.as_deref_mut() {
-                linear::input_gradient(&w1[j * inputs..][..inputs], dz, dx, lanes);
-            }
+            let (w1, dx, sum_w1) =
+                (&w1[j * inputs..][..inputs], dx.as_deref_mut(), &mut sum_w1[j * inputs..][..inputs]);
+            sum_b1[j] = match (inputs, outputs) {
+                // As above, with sums in registers.
+                (2, 1) => {
+                    let (mut local_w1, mut local_w2) = ([Lane::ZERO; 2], [Lane::ZERO]);
+                    let sums = (&mut local_w1[..], &mut local_w2[..]);
+                    let sum = backward_unit(2, 1, w1, &w2[j..], hidden, x, dy, z, dx, sums);
+                    sum_w1.copy_from_slice(&local_w1);
+                    sum_w2[j] = local_w2[0];
+                    sum
+                }
+                _ => {
+                    let sums = (sum_w1, &mut sum_w2[j..]);
+                    backward_unit(inputs, outputs, w1, &w2[j..], hidden, x, dy, z, dx, sums)
+                }
+            };
         }
         for (sum, dy) in sum_b2.iter_mut().zip(dy.chunks_exact(lanes)) {
             *sum = linear::partial_sums(dy);
@@ -187,4 +190,66 @@ impl<R: Real> Module<R> for Mlp {
     fn as_f64(&self) -> Option<Box<dyn Dispatch<f64>>> {
         Some(Box::new(self.clone()))
     }
+}
+
+/// What one hidden unit makes of the inputs, in one pass over the batch: its value, and its share of the outputs. `w2` has one weight every `stride` numbers.
+#[inline(always)]
+fn forward_unit<R: Real>(
+    inputs: usize,
+    outputs: usize,
+    w1: &[R],
+    b1: R,
+    w2: &[R],
+    stride: usize,
+    x: &[Lane<R>],
+    y: &mut [Lane<R>],
+    z: &mut [Lane<R>],
+) {
+    let lanes = z.len();
+    for c in 0..lanes {
+        let mut sum = Lane::ZERO;
+        for i in 0..inputs {
+            sum += x[i * lanes + c] * w1[i];
+        }
+        let value = (sum + b1).map(|z| z.at_least(R::ZERO));
+        z[c] = value;
+        for o in 0..outputs {
+            y[o * lanes + c] += value * w2[o * stride];
+        }
+    }
+}
+
+/// The gradient of one hidden unit in one pass over the batch: partial sums for its weights and, returned, its bias, and its share of the
+/// inputs' gradient.
+#[inline(always)]
+fn backward_unit<R: Real>(
+    inputs: usize,
+    outputs: usize,
+    w1: &[R],
+    w2: &[R],
+    stride: usize,
+    x: &[Lane<R>],
+    dy: &[Lane<R>],
+    z: &[Lane<R>],
+    mut dx: Option<&mut [Lane<R>]>,
+    (sum_w1, sum_w2): (&mut [Lane<R>], &mut [Lane<R>]),
+) -> Lane<R> {
+    let (lanes, mut sum_b1) = (z.len(), Lane::ZERO);
+    for c in 0..lanes {
+        let (z, mut dz) = (z[c], Lane::ZERO);
+        for o in 0..outputs {
+            let dy = dy[o * lanes + c];
+            dz += dy * w2[o * stride];
+            sum_w2[o * stride] += dy * z;
+        }
+        let dz = dz.zip(z, |dz, z| if z > R::ZERO { dz } else { R::ZERO });
+        sum_b1 += dz;
+        for i in 0..inputs {
+            sum_w1[i] += dz * x[i * lanes + c];
+            if let Some(dx) = dx.as_deref_mut() {
+                dx[i * lanes + c] += dz * w1[i];
+            }
+        }
+    }
+    sum_b1
 }

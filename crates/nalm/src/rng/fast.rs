@@ -118,10 +118,11 @@ fn step(s: &mut State) -> Words {
     let mut out = [0; LANES];
     for k in 0..LANES {
         out[k] = a[k].wrapping_add(d[k]);
-        s[0][k] = a[k] ^ d[k] ^ b[k];
-        s[1][k] = b[k] ^ c[k] ^ a[k];
-        s[2][k] = c[k] ^ a[k] ^ (b[k] << 9);
-        s[3][k] = (d[k] ^ b[k]).rotate_left(11);
+        let (bd, ca) = (b[k] ^ d[k], c[k] ^ a[k]);
+        s[0][k] = a[k] ^ bd;
+        s[1][k] = b[k] ^ ca;
+        s[2][k] = ca ^ (b[k] << 9);
+        s[3][k] = bd.rotate_left(11);
     }
     out
 }

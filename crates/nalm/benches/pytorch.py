@@ -1,13 +1,11 @@
-"""Times one training step in PyTorch eager on one thread, interleaved with `cargo bench --bench step`.
+"""One training step in PyTorch eager on one thread, timed: batch of 128 drawn, forward, mean squared error plus sparsity penalty, backward, Adam,
+clamp; the same work as `cargo bench --bench step`. `scripts/speed.py` runs both in turn.
 
-Every step does the same work on both sides: draw a batch of 128, forward, mean squared error plus sparsity penalty,
-backward, Adam, clamp. Run it through against_pytorch.sh.
+usage: pytorch.py NAME; prints a line of JSON
 """
 
 import json
 import math
-import statistics
-import subprocess
 import sys
 import time
 
@@ -141,42 +139,18 @@ STEPS = {
 }
 
 
-def time_pytorch(step, seconds=0.7):
+def main():
+    step = STEPS[sys.argv[1]]()
     for _ in range(30):
         step()
     times = []
-    end = time.perf_counter() + seconds
+    end = time.perf_counter() + 0.7
     while time.perf_counter() < end:
         start = time.perf_counter()
         for _ in range(20):
             step()
         times.append((time.perf_counter() - start) / 20 * 1e9)
-    return times
-
-
-def time_ours(name):
-    command = ["cargo", "bench", "--quiet", "-p", "nalm", "--bench", "step", "--", "--json", "--exact", name]
-    rows = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-    return next(row for row in rows if row["step"] == name)
-
-
-def main():
-    rounds = int(sys.argv[1])
-    theirs = {name: [] for name in STEPS}
-    ours = {name: [] for name in STEPS}
-    for _ in range(rounds):
-        for name, make in STEPS.items():
-            theirs[name] += time_pytorch(make())
-            ours[name].append(time_ours(name))
-    path = ours["nmu-2-1"][0]["path"]
-    print(f"PyTorch {torch.__version__} eager, one thread; nalm on {path}; {rounds} rounds, interleaved.\n")
-    print("| step | PyTorch median (min) | nalm median (min) | ratio of medians (of minima) |")
-    print("|---|---|---|---|")
-    for name in STEPS:
-        a = statistics.median(theirs[name]) / 1e3, min(theirs[name]) / 1e3
-        b = statistics.median(r["ns"] for r in ours[name]) / 1e3, min(r["minimum"] for r in ours[name]) / 1e3
-        ratios = a[0] / b[0], a[1] / b[1]
-        print(f"| {name} | {a[0]:.0f} µs ({a[1]:.0f}) | {b[0]:.2f} µs ({b[1]:.2f}) | {ratios[0]:.0f} ({ratios[1]:.0f}) |")
+    print(json.dumps({"version": "PyTorch " + torch.__version__.split("+")[0], "eager": times}))
 
 
 if __name__ == "__main__":

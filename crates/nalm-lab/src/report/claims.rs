@@ -1,0 +1,269 @@
+//! Every statement of the paper once, with what speaks for and against it.
+
+use super::page::{self, Block, Link};
+use super::table;
+use crate::error::Result;
+use crate::experiment::statements::{self, Statement};
+use crate::files::{self, Files};
+use crate::summary::verdict::{FROM_THE_END, MARGIN, counts, together};
+use crate::summary::{Comparison, Results, Verdict};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Rows that speak about statements: those of one experiment.
+pub struct Evidence<'a> {
+    /// The rows.
+    pub results: Results<'a>,
+    /// What is done with them, such as `own-seeds` or `single-module, published streams`.
+    pub name: String,
+    /// Its page, without an extension, from where the claims are; if it has one.
+    pub page: Option<String>,
+}
+
+/// One piece of evidence about one part of a statement.
+struct Piece {
+    of: usize,
+    ours: String,
+    difference: String,
+    known: Option<String>,
+    n: usize,
+    verdict: Verdict,
+}
+
+/// A part of a statement: one model at one place. Several experiments may speak about it, the best one first.
+struct Part {
+    model: String,
+    place: String,
+    published: String,
+    pieces: Vec<Piece>,
+}
+
+/// A statement and what became of it.
+pub struct Claim {
+    /// What the paper says.
+    pub statement: &'static Statement,
+    parts: Vec<Part>,
+    /// What it amounts to.
+    pub verdict: Verdict,
+}
+
+/// Goes through all statements.
+pub fn claims(evidence: &[Evidence<'_>]) -> Vec<Claim> {
+    let compared: Vec<(usize, Vec<Comparison<'_>>)> =
+        evidence.iter().enumerate().map(|(k, e)| (k, e.results.comparisons())).collect();
+    let claim = |statement: &'static Statement| {
+        let parts = parts(statement, evidence, &compared);
+        let verdict = match statement.not_comparable {
+            Some(_) => Verdict::NotComparable,
+            None => together(parts.iter().map(|part| part.pieces[0].verdict)),
+        };
+        Claim { statement, parts, verdict }
+    };
+    statements::all().iter().map(claim).collect()
+}
+
+fn parts(statement: &Statement, evidence: &[Evidence<'_>], compared: &[(usize, Vec<Comparison<'_>>)]) -> Vec<Part> {
+    let mut order: Vec<String> = Vec::new();
+    let mut parts: BTreeMap<String, Part> = BTreeMap::new();
+    for (of, comparisons) in compared {
+        let experiment = evidence[*of].results.experiment;
+        for c in comparisons.iter().filter(|c| c.expectation.claim.as_deref() == Some(statement.key.as_str())) {
+            let e = c.expectation;
+            let model = e.model.map_or(String::new(), |model| experiment.models[model].clone());
+            let place = if e.pooled { "all ranges together".into() } else { e.place.clone() };
+            let key = format!("{model}|{place}|{}|{:?}", c.published, e.length);
+            if !parts.contains_key(&key) {
+                order.push(key.clone());
+            }
+            let part = parts.entry(key).or_insert_with(|| Part {
+                model,
+                place,
+                published: c.published.clone(),
+                pieces: Vec::new(),
+            });
+            let (ours, difference, known) = (c.ours.clone(), c.difference.clone(), e.known.clone());
+            part.pieces.push(Piece { of: *of, ours, difference, known, n: c.n, verdict: c.verdict });
+        }
+    }
+    let mut parts: Vec<Part> = order.iter().filter_map(|key| parts.remove(key)).collect();
+    // The published streams where they give the published digits; otherwise whatever has most runs.
+    let rank = |piece: &Piece| {
+        (piece.verdict != Verdict::Identical, piece.verdict == Verdict::NotRun, Reverse(piece.n), piece.of)
+    };
+    for part in &mut parts {
+        part.pieces.sort_by_key(rank);
+        // Experiments that lack the runs say nothing where another has them.
+        let run = part.pieces.iter().filter(|piece| piece.verdict != Verdict::NotRun).count();
+        part.pieces.truncate(run.max(1));
+    }
+    parts
+}
+
+impl Claim {
+    /// What we found, as short as it can be said: the parts that decide.
+    pub fn ours(&self) -> String {
+        if let Some(reason) = &self.statement.not_comparable {
+            return reason.clone();
+        }
+        let run: Vec<&Part> = self.parts.iter().filter(|part| part.pieces[0].verdict != Verdict::NotRun).collect();
+        if run.is_empty() {
+            return "–".into();
+        }
+        let worst = run.iter().map(|part| part.pieces[0].verdict).max();
+        let deciding: Vec<&Part> = run.iter().copied().filter(|part| Some(part.pieces[0].verdict) == worst).collect();
+        let all = self.parts.len();
+        let shown = deciding.iter().take(if all <= 4 { 4 } else { 2 }).map(|part| part.in_words());
+        let mut text = shown.collect::<Vec<_>>().join("; ");
+        if all > deciding.len().min(if all <= 4 { 4 } else { 2 }) {
+            text = format!("{all} parts, {}; {}{text}", counts(self.parts.iter().map(|p| p.pieces[0].verdict)), {
+                if deciding.len() < all || all > 4 { "such as " } else { "" }
+            });
+        }
+        text
+    }
+
+    /// Why ours differs, and what else a reader should know.
+    pub fn reason(&self) -> String {
+        let known = self.parts.iter().filter(|part| part.pieces[0].verdict == Verdict::Differs);
+        let mut reasons: Vec<&str> = known.filter_map(|part| part.pieces[0].known.as_deref()).collect();
+        reasons.dedup();
+        reasons.push(&self.statement.note);
+        reasons.into_iter().filter(|reason| !reason.is_empty()).collect::<Vec<_>>().join(". ")
+    }
+}
+
+impl Part {
+    fn in_words(&self) -> String {
+        let best = &self.pieces[0];
+        let on = if self.place.is_empty() { String::new() } else { format!(" on {}", self.place) };
+        let difference = if best.difference.is_empty() || best.ours.contains(" of ") && !best.ours.contains("against") {
+            String::new()
+        } else {
+            format!(" ({})", best.difference)
+        };
+        let mut others: Vec<&str> = self.pieces[1..].iter().filter(|p| p.n > 0).map(|p| p.ours.as_str()).collect();
+        others.dedup();
+        // The other half of the truth: what runs of other seeds say.
+        let others = match best.verdict == Verdict::Identical && !others.is_empty() {
+            true => format!(" (other seeds: {})", others.join("; ")),
+            false => String::new(),
+        };
+        format!("{}{on}: {}{difference}{others}", self.model, best.ours)
+    }
+}
+
+/// The five numbers, and what is not among them.
+pub fn headline(claims: &[Claim]) -> String {
+    let count = |verdict: Verdict| claims.iter().filter(|claim| claim.verdict == verdict).count();
+    let five = Verdict::ALL[..5].iter().map(|verdict| verdict.times(count(*verdict)));
+    let others = Verdict::ALL[5..].iter().map(|verdict| verdict.times(count(*verdict)));
+    let join = |parts: Vec<String>| parts.join(", ");
+    format!(
+        "Of {} statements of the paper: {}. Not among these: {}.",
+        claims.len(),
+        join(five.collect()),
+        join(others.collect())
+    )
+}
+
+/// The numbers that texts may quote: the headline, and how many there are of each verdict.
+pub fn numbers(claims: &[Claim]) -> BTreeMap<String, String> {
+    let count = |verdict: Verdict| claims.iter().filter(|claim| claim.verdict == verdict).count().to_string();
+    let mut numbers: BTreeMap<String, String> =
+        Verdict::ALL.iter().map(|verdict| (verdict.name().to_string(), count(*verdict))).collect();
+    numbers.insert("headline".into(), headline(claims));
+    numbers.insert("statements".into(), claims.len().to_string());
+    numbers
+        .extend(claims.iter().map(|claim| (format!("verdict; {}", claim.statement.key), claim.verdict.name().into())));
+    numbers
+}
+
+/// The rule, in words.
+fn rule() -> String {
+    format!(
+        "A rate differs where Newcombe's 95 % interval of the difference from the published one, with the runs that was of, excludes 0; it is \
+         consistent where the interval contains 0 and is at most {MARGIN} wide on either side, and inconclusive where it is wider. A published 0 or 1 \
+         is met only if our interval leaves a distance of at most {FROM_THE_END} open. Means: both half-widths in quadrature. Orders: exact \
+         McNemar or sign tests over common seeds at 5 %, adjusted by Holm over ranges; otherwise a direction only. Equality: two one-sided tests with \
+         a margin of {MARGIN}. Identical: the published random streams, length and seeds give the published digits. Experiments with images at a \
+         reduced scale count in no number. A statement is what its worst part is; where several experiments speak about a part, the one that is \
+         identical counts, or else the one with most runs, and all are listed."
+    )
+}
+
+/// Writes `claims.html` and `claims.md`.
+pub fn write(claims: &[Claim], evidence: &[Evidence<'_>], files: &dyn Files, folder: &Path) -> Result<()> {
+    let title = "What the paper claims";
+    let mut blocks = vec![Block::Title(title.into()), Block::Text(headline(claims)), Block::Text(rule())];
+    let row = |(k, claim): (usize, &Claim)| {
+        vec![
+            ("#", (k + 1).to_string()),
+            ("statement", claim.statement.says.clone()),
+            ("source", claim.statement.source.clone()),
+            ("ours [95 %]", claim.ours()),
+            ("verdict", claim.verdict.name().into()),
+            ("to know", claim.reason()),
+        ]
+    };
+    blocks.extend(table("All statements", claims.iter().enumerate().map(row).collect()));
+    for (k, claim) in claims.iter().enumerate().filter(|(_, claim)| !claim.parts.is_empty()) {
+        let rows = claim.parts.iter().flat_map(|part| {
+            part.pieces.iter().enumerate().map(|(rank, piece)| {
+                vec![
+                    ("model", part.model.clone()),
+                    ("range", part.place.clone()),
+                    ("published", part.published.clone()),
+                    ("ours [95 %]", piece.ours.clone()),
+                    ("difference", if piece.difference.is_empty() { "–".into() } else { piece.difference.clone() }),
+                    ("verdict", piece.verdict.name().into()),
+                    ("counts", if rank == 0 { "yes" } else { "" }.into()),
+                    ("experiment", evidence[piece.of].name.clone()),
+                ]
+            })
+        });
+        blocks.extend(table(&format!("{}. {}: {}", k + 1, claim.statement.says, claim.verdict.name()), rows.collect()));
+        let mut pages: Vec<usize> = claim.parts.iter().flat_map(|part| part.pieces.iter().map(|p| p.of)).collect();
+        pages.sort_unstable();
+        pages.dedup();
+        let link = |of: usize| {
+            let Evidence { results, name, page } = &evidence[of];
+            Some(Link { text: name.clone(), page: page.clone()?, note: results.experiment.title.clone() })
+        };
+        blocks.push(Block::Links(pages.into_iter().filter_map(link).collect()));
+    }
+    files::replace(files, &folder.join("claims.html"), page::html(title, &blocks).as_bytes())?;
+    files::replace(files, &folder.join("claims.md"), page::markdown(&blocks).as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Registry;
+    use crate::experiment::{Overrides, built_in};
+    use std::collections::BTreeSet;
+
+    /// Every statement is spoken about by an experiment or says why not, and no two are the same.
+    #[test]
+    #[cfg(feature = "images")]
+    fn no_statement_is_left_alone() {
+        let registry = Registry::default();
+        let mut spoken = BTreeSet::new();
+        for name in built_in::names(&registry.catalogue) {
+            let experiment = registry.load(name, &Overrides::preset("paper")).unwrap();
+            spoken.extend(experiment.expectations.into_iter().filter_map(|e| e.claim));
+        }
+        let mut keys = BTreeSet::new();
+        for Statement { key, not_comparable, .. } in statements::all() {
+            assert!(keys.insert(key), "{key} is there twice");
+            assert_ne!(spoken.contains(key), not_comparable.is_some(), "{key}");
+        }
+    }
+
+    #[test]
+    fn without_rows_nothing_is_decided() {
+        let claims = claims(&[]);
+        assert!(claims.iter().all(|claim| [Verdict::NotRun, Verdict::NotComparable].contains(&claim.verdict)));
+        assert!(headline(&claims).contains(": 0 identical, 0 consistent, 0 inconclusive, 0 differ, "));
+    }
+}

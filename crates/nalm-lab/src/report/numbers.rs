@@ -1,0 +1,230 @@
+//! Every number that a text may quote, by name.
+
+use crate::experiment::{Experiment, Group};
+use crate::run::Row;
+use crate::stats::newcombe::Pairs;
+use crate::stats::{holm, paired};
+use crate::summary::{Cell, Metric, Results, p_value, rate_in_words};
+use crate::task::Measures;
+use std::collections::BTreeMap;
+
+/// Numbers of cells by metric, model, place and section, and of pairs by model, baseline, place and section; without the section, and
+/// without an empty place, where that is enough. `all ranges` takes the place of a range where ranges are taken together.
+pub fn of(results: &Results<'_>) -> BTreeMap<String, String> {
+    let mut numbers = Numbers { experiment: results.experiment, all: BTreeMap::new() };
+    for cell in &results.cells {
+        numbers.cell(results, cell);
+    }
+    for (section, _) in results.experiment.sections.iter().enumerate() {
+        for model in 0..results.experiment.models.len() {
+            numbers.pooled(results, section, model);
+            let others = results.experiment.baselines.iter().filter(|&&baseline| baseline != model);
+            others.for_each(|&baseline| numbers.pairs(results, section, model, baseline));
+        }
+    }
+    numbers.borders(results);
+    #[cfg(feature = "images")]
+    numbers.lengths(results);
+    numbers.put("rows", &[], 0, results.found().to_string());
+    numbers.all.into_iter().filter_map(|(name, number)| Some((name, number?))).collect()
+}
+
+struct Numbers<'a> {
+    experiment: &'a Experiment,
+    /// Nothing where a name is that of several.
+    all: BTreeMap<String, Option<String>>,
+}
+
+const ALL: &str = "all ranges";
+
+impl Numbers<'_> {
+    fn put(&mut self, name: &str, of: &[&str], section: usize, number: String) {
+        let of: Vec<&str> = of.iter().copied().filter(|part| !part.is_empty()).collect();
+        let own = [&[name], of.as_slice()].concat().join("; ");
+        let section = self.experiment.sections.get(section).map_or("", |section| section.name.as_str());
+        if !section.is_empty() {
+            self.all.insert(format!("{own}; {section}"), Some(number.clone()));
+        }
+        self.all.entry(own).and_modify(|known| *known = None).or_insert(Some(number));
+    }
+
+    fn cell(&mut self, results: &Results<'_>, cell: &Cell) {
+        let of = [cell.label.as_str(), cell.place.as_str()];
+        for metric in results.metrics {
+            let estimate = cell.get(metric.name);
+            if let Some(mean) = estimate.mean {
+                self.put(metric.name, &of, cell.section, (metric.show)(mean));
+            }
+        }
+        self.put("n", &of, cell.section, cell.n.to_string());
+        self.put("solved", &of, cell.section, format!("{} of {}", cell.solved, cell.n));
+        self.put("rate", &of, cell.section, rate_in_words(cell.solved, cell.n));
+        let Some(group) = results.group(cell.section, cell.model, &cell.place) else { return };
+        let rows = results.of(group);
+        for name in ["test_error", "noise_end"] {
+            let Some(metric) = results.metrics.iter().find(|metric| metric.name == name) else { continue };
+            if let Some(median) = median(rows.iter().filter_map(|row| (metric.of)(row)).collect()) {
+                self.put(&format!("median_{name}"), &of, cell.section, two_digits(median));
+            }
+        }
+    }
+
+    /// Grids of starting weights: the share that succeeds, the border on the diagonal, and where that must lie if noise n makes a weight w act
+    /// as n w / (1 + (n - 1) w).
+    fn borders(&mut self, results: &Results<'_>) {
+        let gridded = |g: &&Group| !self.experiment.is_sampled(g) && !results.of(g).is_empty();
+        let groups: Vec<&Group> = self.experiment.groups.iter().filter(gridded).collect();
+        let plain = groups.iter().find(|g| results.of(g).iter().all(|row| row.spec.module() == "nmu"));
+        let middle = plain.and_then(|g| border(&results.of(g))).map(|(last, first)| 0.5 * (last + first));
+        for group in groups {
+            let rows = results.of(group);
+            let label = self.experiment.models[group.model].clone();
+            let solved = rows.iter().filter(|row| row.is_solved()).count();
+            let share = 100.0 * solved as f64 / rows.len() as f64;
+            self.put("starts", &[&label], group.section, format!("{share:.1} %"));
+            let Some((last, first)) = border(&rows) else { continue };
+            self.put("border", &[&label], group.section, format!("{last:.3}, {first:.3}"));
+            self.put("middle_of_border", &[&label], group.section, format!("{:.3}", 0.5 * (last + first)));
+            let predicted = noise_mean(rows[0]).zip(middle).map(|(n, w)| w / (n - (n - 1.0) * w));
+            self.put("predicted_border", &[&label], group.section, predicted.map_or("–".into(), |w| format!("{w:.3}")));
+        }
+    }
+
+    /// Lengths of sequences that runs solve, and which they do not.
+    #[cfg(feature = "images")]
+    fn lengths(&mut self, results: &Results<'_>) {
+        use crate::summary::histories::models;
+        use crate::summary::sequences::{by_length, thresholds};
+        for (section, _) in
+            self.experiment.sections.iter().enumerate().filter(|(_, s)| s.measures == Measures::Sequences)
+        {
+            let models = models(results, section);
+            let Some(limits) = models.iter().find(|model| model.is_reference()).and_then(thresholds) else { continue };
+            let (mut all, mut done) = (0, 0);
+            for model in models.iter().filter(|model| !model.is_reference()) {
+                let judged = by_length(model, &limits);
+                let (solved, n) = judged.iter().fold((0, 0), |(solved, n), cell| (solved + cell.solved, n + cell.n));
+                let missed = judged.iter().enumerate().filter(|(_, cell)| cell.solved < cell.n);
+                let missed = missed.map(|(k, cell)| format!("{} ({} of {})", k + 1, cell.n - cell.solved, cell.n));
+                let missed: Vec<String> = missed.collect();
+                self.put("solved_lengths", &[&model.label], section, format!("{solved} of {n}"));
+                let none = missed.is_empty();
+                self.put(
+                    "missed_lengths",
+                    &[&model.label],
+                    section,
+                    if none { "none".into() } else { missed.join(", ") },
+                );
+                (all, done) = (all + n, done + solved);
+            }
+            self.put("solved_lengths", &["all models"], section, format!("{done} of {all}"));
+            self.put("reference_runs", &[], section, limits.used.len().to_string());
+        }
+    }
+
+    /// All ranges together.
+    fn pooled(&mut self, results: &Results<'_>, section: usize, model: usize) {
+        let own = results.cells.iter().filter(|cell| cell.section == section && cell.model == model);
+        let (solved, n) = own.fold((0, 0), |(solved, n), cell| (solved + cell.solved, n + cell.n));
+        if n > 0 && self.experiment.sections[section].measures == Measures::Runs {
+            let label = self.experiment.models[model].clone();
+            self.put("solved", &[&label, ALL], section, format!("{solved} of {n}"));
+            self.put("rate", &[&label, ALL], section, rate_in_words(solved, n));
+        }
+    }
+
+    /// A model against a baseline over common seeds: seeds that it gains and loses, and McNemar's test; pairs in which it has the lower test
+    /// or sparsity error or is solved sooner.
+    fn pairs(&mut self, results: &Results<'_>, section: usize, model: usize, baseline: usize) {
+        let (label, base) = (self.experiment.models[model].clone(), self.experiment.models[baseline].clone());
+        let own = self.experiment.groups.iter().filter(|g| g.section == section && g.model == model);
+        let sampled: Vec<_> = own.filter(|group| self.experiment.is_sampled(group)).collect();
+        let (mut tables, mut every) = (Vec::new(), Vec::new());
+        for group in sampled {
+            let Some(other) = results.group(section, baseline, &group.place) else { continue };
+            let twins = results.of(other);
+            let twin = |row: &Row| twins.iter().copied().find(|twin| twin.spec.seed() == row.spec.seed());
+            let pairs: Vec<(&Row, &Row)> =
+                results.of(group).into_iter().filter_map(|row| Some((row, twin(row)?))).collect();
+            if pairs.is_empty() {
+                continue;
+            }
+            self.orders(results, &pairs, &[&label, &base, &group.place], section);
+            tables.push((group.place.clone(), table(&pairs)));
+            every.extend(pairs);
+        }
+        if every.is_empty() {
+            return;
+        }
+        self.orders(results, &every, &[&label, &base, ALL], section);
+        let p = |t: &Pairs| paired::fair_coin(t.first, t.first + t.second);
+        let adjusted = holm::adjust(&tables.iter().map(|(_, table)| p(table)).collect::<Vec<_>>());
+        tables.push((ALL.into(), table(&every)));
+        for (k, (place, table)) in tables.iter().enumerate() {
+            let of = [label.as_str(), &base, place];
+            self.put("gained", &of, section, table.first.to_string());
+            self.put("lost", &of, section, table.second.to_string());
+            self.put("mcnemar_p", &of, section, p_value(p(table)));
+            if let Some(adjusted) = adjusted.get(k) {
+                self.put("holm_p", &of, section, p_value(*adjusted));
+            }
+        }
+    }
+
+    /// In how many pairs it is lower, of how many that both solve.
+    fn orders(&mut self, results: &Results<'_>, pairs: &[(&Row, &Row)], of: &[&str], section: usize) {
+        let both: Vec<&(&Row, &Row)> = pairs.iter().filter(|(a, b)| a.is_solved() && b.is_solved()).collect();
+        for name in ["solved_at", "sparsity_error", "test_error"] {
+            let Some(metric) = results.metrics.iter().find(|metric: &&Metric| metric.name == name) else { continue };
+            let values: Vec<(f64, f64)> = both.iter().filter_map(|(a, b)| (metric.of)(a).zip((metric.of)(b))).collect();
+            let lower = values.iter().filter(|(a, b)| a < b).count();
+            let higher = values.iter().filter(|(a, b)| a > b).count();
+            self.put(&format!("lower_{name}"), of, section, lower.to_string());
+            self.put(&format!("higher_{name}"), of, section, higher.to_string());
+            self.put(&format!("pairs_{name}"), of, section, values.len().to_string());
+            self.put(&format!("sign_p_{name}"), of, section, p_value(paired::fair_coin(lower, lower + higher)));
+        }
+    }
+}
+
+/// The last start on the diagonal that fails, and the first that succeeds.
+fn border(rows: &[&Row]) -> Option<(f64, f64)> {
+    let start = |row: &Row| match row.spec.numbers("weights")?.as_slice() {
+        [a, b] if a == b => Some((*a, row.is_solved())),
+        _ => None,
+    };
+    let starts: Vec<(f64, bool)> = rows.iter().filter_map(|row| start(row)).collect();
+    let last = starts.iter().filter(|(_, solved)| !solved).map(|(w, _)| *w).reduce(f64::max)?;
+    let first = starts.iter().filter(|(_, solved)| *solved).map(|(w, _)| *w).reduce(f64::min)?;
+    Some((last, first))
+}
+
+/// The mean of uniform noise, which is U[1,5] where an sNMU says nothing else; nothing without noise.
+fn noise_mean(row: &Row) -> Option<f64> {
+    let own = row.spec.get("options").and_then(|options| options.get("noise")?.as_str());
+    let text = own.or((row.spec.module() == "snmu").then_some("U[1,5]"))?;
+    let (low, high) = text.strip_prefix("U[")?.strip_suffix(']')?.split_once(',')?;
+    Some(0.5 * (low.parse::<f64>().ok()? + high.parse::<f64>().ok()?))
+}
+
+fn table(pairs: &[(&Row, &Row)]) -> Pairs {
+    let mut table = Pairs::default();
+    pairs.iter().for_each(|(a, b)| table.add(a.is_solved(), b.is_solved()));
+    table
+}
+
+/// The lower of the two in the middle.
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len().checked_sub(1)? / 2).copied()
+}
+
+/// A number as it is read, with two digits or more.
+fn two_digits(v: f64) -> String {
+    match v.abs() {
+        size if !(0.001..100_000.0).contains(&size) => format!("{v:.1e}"),
+        size if size >= 10.0 => format!("{v:.0}"),
+        size if size >= 1.0 => format!("{v:.1}"),
+        _ => format!("{v:.3}"),
+    }
+}

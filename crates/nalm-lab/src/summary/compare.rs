@@ -1,0 +1,345 @@
+//! Published statements beside what we found.
+
+use super::verdict::{self, MARGIN, Verdict};
+use super::{Metric, Over, Results, landscape, metric, noise_bound, show};
+use crate::experiment::{Expectation, Group, Relation};
+use crate::run::Row;
+use crate::stats::newcombe::Pairs;
+use crate::stats::{Estimate, holm, paired};
+use crate::task::Measures;
+use metric::Estimator;
+
+/// A published statement beside what we found.
+#[derive(Clone, Debug)]
+pub struct Comparison<'a> {
+    /// The statement.
+    pub expectation: &'a Expectation,
+    /// What was published, in words.
+    pub published: String,
+    /// What we found, in words.
+    pub ours: String,
+    /// How far the two are apart, with its interval; or the test of an order.
+    pub difference: String,
+    /// Runs behind it.
+    pub n: usize,
+    /// What it amounts to.
+    pub verdict: Verdict,
+}
+
+impl Comparison<'_> {
+    /// Whether it differs without the experiment saying why.
+    pub fn is_unexplained(&self) -> bool {
+        self.verdict == Verdict::Differs && self.expectation.known.is_none()
+    }
+}
+
+/// What we found, before several orders at once are accounted for.
+#[derive(Default)]
+pub(super) struct Found {
+    pub(super) ours: String,
+    pub(super) difference: String,
+    pub(super) n: usize,
+    pub(super) verdict: Option<Verdict>,
+    /// For an order: how many pairs are for it and against it.
+    pub(super) order: Option<(usize, usize)>,
+}
+
+/// Fewer folds than this say nothing about a published mean over folds.
+const FOLDS: usize = 5;
+
+impl<'a> Results<'a> {
+    /// The published statements beside these rows, those without rows included.
+    pub fn comparisons(&self) -> Vec<Comparison<'a>> {
+        let expectations = &self.experiment.expectations;
+        let mut found: Vec<Found> = expectations.iter().map(|e| self.find(e)).collect();
+        self.judge_orders(&mut found);
+        // A model or range that this preset leaves out is none that was not run.
+        let special = |e: &Expectation| metric::OTHERS.contains(&e.metric.as_str());
+        let there = |e: &Expectation| special(e) || e.model.is_some_and(|model| !self.groups(e, model).is_empty());
+        let beside = |(e, found): (&'a Expectation, Found)| Comparison {
+            expectation: e,
+            published: self.published(e),
+            ours: if found.ours.is_empty() { "–".into() } else { found.ours },
+            difference: found.difference,
+            n: found.n,
+            verdict: found.verdict.unwrap_or(Verdict::NotRun),
+        };
+        expectations.iter().zip(found).filter(|(e, _)| there(e)).map(beside).collect()
+    }
+
+    /// Whether runs are as large and as long as the published ones. Numerical experiments say so by their preset, too, but shorter ones
+    /// speak about the same thing.
+    fn is_reduced(&self, e: &Expectation) -> bool {
+        let section = self.experiment.sections.get(e.section);
+        section.is_some_and(|section| section.measures != Measures::Runs) && self.experiment.preset != "paper"
+    }
+
+    fn metric(&self, e: &Expectation) -> Option<&Metric> {
+        self.metrics.iter().find(|metric| metric.name == e.metric)
+    }
+
+    /// What was published, in words.
+    fn published(&self, e: &Expectation) -> String {
+        let (before, after) = self.metric(e).map_or(("", ""), |metric| metric.words);
+        let images = self.experiment.sections.get(e.section).is_some_and(|s| s.measures != Measures::Runs);
+        let value = |p: f64| match self.metric(e) {
+            Some(metric) if images => (metric.show)(p),
+            _ => p.to_string(),
+        };
+        let name = |model: usize| &self.experiment.models[model];
+        let label =
+            self.metric(e).filter(|m| m.name != "success").map_or(String::new(), |m| format!(" in {}", m.label));
+        let of = e.n.map_or(String::new(), |n| format!(" (n = {n})"));
+        match (e.relation, e.length) {
+            (Relation::Is(p), Some(length)) => format!("solves length {length} in {}{of}", super::metric::percent(p)),
+            (Relation::Is(p), None) => format!("{before}{}{after}{of}", value(p)),
+            (Relation::Mean([mean, half]), _) => format!("{before}{mean:.1e} ± {half:.1e}{of}"),
+            (Relation::Below(p), _) => format!("below {before}{}{after}{of}", value(p)),
+            (Relation::Above(than), _) if e.metric == "success_at_length" => {
+                format!("above {} at several lengths", name(than))
+            }
+            (Relation::Above(than), _) => format!("above {}{label}", name(than)),
+            (Relation::Equals(to), _) => format!("equal to {}{label}", name(to)),
+        }
+    }
+
+    /// The groups of a model that a statement is about.
+    fn groups(&self, e: &Expectation, model: usize) -> Vec<&'a Group> {
+        let own = |g: &&Group| g.section == e.section && g.model == model && (e.pooled || g.place == e.place);
+        self.experiment.groups.iter().filter(own).filter(|g| self.experiment.is_sampled(g)).collect()
+    }
+
+    fn find(&self, e: &Expectation) -> Found {
+        let special = match e.metric.as_str() {
+            "noise_bound" => noise_bound::bound(&e.place).map(|ours| exact(ours, e.relation, 3)),
+            "minima" => minima(e),
+            #[cfg(feature = "images")]
+            "success_at_length" => super::sequences::find(self, e, self.is_reduced(e)),
+            #[cfg(not(feature = "images"))]
+            "success_at_length" => None,
+            _ => self.by_metric(e),
+        };
+        special.unwrap_or_default()
+    }
+
+    fn by_metric(&self, e: &Expectation) -> Option<Found> {
+        let metric = self.metric(e)?;
+        let rows: Vec<&Row> = self.groups(e, e.model?).into_iter().flat_map(|group| self.of(group)).collect();
+        if rows.is_empty() {
+            return None;
+        }
+        match e.relation {
+            Relation::Above(than) => self.order(metric, e, than),
+            Relation::Equals(to) => self.equality(metric, e, to),
+            relation => Some(self.value(metric, e, &rows, relation)),
+        }
+    }
+
+    /// A number of one model against a published one.
+    fn value(&self, metric: &Metric, e: &Expectation, rows: &[&Row], relation: Relation) -> Found {
+        let estimate = metric.estimate(rows.iter().copied());
+        let rate = (metric.estimator == Estimator::Rate).then(|| counted(metric, rows));
+        // What was published of each range was published of all of them.
+        let places = if e.pooled { e.model.map_or(1, |model| self.groups(e, model).len()) } else { 1 };
+        let n = rows.len();
+        let (difference, verdict) = match (relation, rate) {
+            (Relation::Is(p), Some(ours)) => verdict::rate(ours, p, e.n.map(|n| n * places)),
+            // A mean over folds without a published interval is a number.
+            (Relation::Is(p), None) => verdict::mean(estimate, [p, 0.0]),
+            (Relation::Mean(published), _) => verdict::mean(estimate, published),
+            (Relation::Below(p), Some(ours)) => (Estimate::NONE, verdict::rate_below(ours, p)),
+            (Relation::Below(p), None) => (Estimate::NONE, verdict::below(estimate, p)),
+            (Relation::Above(_) | Relation::Equals(_), _) => (Estimate::NONE, Verdict::NotRun),
+        };
+        let images = self.experiment.sections[e.section].measures != Measures::Runs;
+        let verdict = match (images, self.is_reduced(e) || (images && n < FOLDS)) {
+            (true, true) => Verdict::NotComparable,
+            _ if is_published_run(e, rows) && same_digits(relation, estimate, rate) => Verdict::Identical,
+            _ => verdict,
+        };
+        let shown = match (relation, rate) {
+            (_, Some((k, n))) => rate_in_words(k, n) + metric.words.1,
+            (Relation::Mean(_), None) => {
+                let half = verdict::upper_half(estimate);
+                format!("{}{:.1e} ± {half:.1e} (n = {n})", metric.words.0, estimate.mean.unwrap_or(f64::NAN))
+            }
+            _ => format!("{} (n = {n})", show(estimate, metric.show)),
+        };
+        let difference = match (verdict, verdict::half_width(difference), rate) {
+            (Verdict::Identical | Verdict::NotComparable, ..) | (_, None, _) => String::new(),
+            (_, Some(half), Some(_)) => format!("{} (± {half:.2})", show(difference, |v| format!("{v:+.2}"))),
+            (_, Some(_), None) => show(difference, |v| format!("{v:+.1e}")),
+        };
+        Found { ours: shown, difference, n, verdict: Some(verdict), order: None }
+    }
+
+    /// The values of two models over the seeds that both have.
+    fn pairs(&self, metric: &Metric, e: &Expectation, other: usize) -> Vec<(f64, f64)> {
+        let Some(model) = e.model else { return Vec::new() };
+        let theirs = self.groups(e, other);
+        let mut pairs = Vec::new();
+        for group in self.groups(e, model) {
+            let Some(twin) = theirs.iter().find(|twin| twin.place == group.place) else { continue };
+            let twins = self.of(twin);
+            for row in self.of(group) {
+                let Some(twin) = twins.iter().copied().find(|twin| twin.spec.seed() == row.spec.seed()) else {
+                    continue;
+                };
+                let counts = metric.over == Over::All || (row.is_solved() && twin.is_solved());
+                pairs.extend((metric.of)(row).zip((metric.of)(twin)).filter(|_| counts));
+            }
+        }
+        pairs
+    }
+
+    /// The order of two models, judged once all orders of a kind are known.
+    fn order(&self, metric: &Metric, e: &Expectation, than: usize) -> Option<Found> {
+        let pairs = self.pairs(metric, e, than);
+        let (above, below) = (pairs.iter().filter(|(a, b)| a > b).count(), pairs.iter().filter(|(a, b)| a < b).count());
+        let order = Some((above, below));
+        (!pairs.is_empty()).then(|| Found {
+            ours: self.both(metric, &pairs),
+            n: pairs.len(),
+            order,
+            ..Found::default()
+        })
+    }
+
+    fn equality(&self, metric: &Metric, e: &Expectation, to: usize) -> Option<Found> {
+        let pairs = self.pairs(metric, e, to);
+        let mut counted = Pairs::default();
+        pairs.iter().for_each(|(a, b)| counted.add(*a > 0.0, *b > 0.0));
+        let (difference, verdict) = verdict::equal(&counted);
+        let shown = format!("{}, equal within ± {MARGIN}?", show(difference, |v| format!("{v:+.2}")));
+        let verdict = if self.is_reduced(e) { Verdict::NotComparable } else { verdict };
+        (!pairs.is_empty()).then(|| Found {
+            ours: self.both(metric, &pairs),
+            difference: shown,
+            n: pairs.len(),
+            verdict: Some(verdict),
+            order: None,
+        })
+    }
+
+    /// Two models beside each other.
+    fn both(&self, metric: &Metric, pairs: &[(f64, f64)]) -> String {
+        let side = |of: fn(&(f64, f64)) -> f64| {
+            let values: Vec<f64> = pairs.iter().map(of).collect();
+            match metric.estimator {
+                Estimator::Rate => format!("{}", values.iter().filter(|v| **v > 0.0).count()),
+                _ => show(metric.of_values(&values), metric.show),
+            }
+        };
+        let n = pairs.len();
+        match metric.estimator {
+            Estimator::Rate => format!("{} against {} of {n}", side(|p| p.0), side(|p| p.1)),
+            _ => format!("{} against {} ({n} pairs)", side(|p| p.0), side(|p| p.1)),
+        }
+    }
+
+    /// Exact tests of orders, adjusted for how many ranges the same order was looked at on.
+    fn judge_orders(&self, found: &mut [Found]) {
+        let expectations = &self.experiment.expectations;
+        let family = |e: &Expectation| {
+            (e.section, e.model, e.relation, e.metric.clone(), e.pooled, e.claim.clone(), e.source.clone())
+        };
+        let p = |(above, below): (usize, usize)| paired::fair_coin(above, above + below);
+        let adjusted: Vec<Option<(f64, f64)>> = (0..found.len())
+            .map(|k| {
+                let own = found[k].order?;
+                let same: Vec<usize> = (0..found.len())
+                    .filter(|&j| found[j].order.is_some() && family(&expectations[j]) == family(&expectations[k]))
+                    .collect();
+                let all: Vec<f64> = same.iter().filter_map(|&j| found[j].order.map(p)).collect();
+                let place = same.iter().position(|&j| j == k)?;
+                Some((p(own), holm::adjust(&all)[place]))
+            })
+            .collect();
+        for ((found, adjusted), e) in found.iter_mut().zip(adjusted).zip(expectations) {
+            let (Some((above, below)), Some((p, adjusted))) = (found.order, adjusted) else { continue };
+            let test =
+                if self.metric(e).is_some_and(|m| m.estimator == Estimator::Rate) { "McNemar" } else { "sign test" };
+            let holm = if adjusted != p { format!(", {} after Holm", p_value(adjusted)) } else { String::new() };
+            found.difference = format!("{above} for, {below} against; {test} p = {}{holm}", p_value(p));
+            let reduced = self.is_reduced(e);
+            found.verdict = Some(if reduced { Verdict::ReducedScale } else { verdict::order(above, below, adjusted) });
+        }
+    }
+}
+
+/// A p-value as it is read.
+pub fn p_value(p: f64) -> String {
+    if p >= 0.000_95 { digits(p) } else { format!("{p:.0e}") }
+}
+
+/// Two significant digits.
+fn digits(p: f64) -> String {
+    let places = (1..=4).find(|places| p >= libm::pow(10.0, -f64::from(*places)) - 1e-12).unwrap_or(4) as usize + 1;
+    let text = format!("{p:.places$}");
+    text.trim_end_matches('0').trim_end_matches('.').to_string()
+}
+
+/// A rate as pages and texts say it.
+pub fn rate_in_words(k: usize, n: usize) -> String {
+    let e = crate::stats::wilson::interval(k, n);
+    let interval = e.lower.zip(e.upper).map(|(low, high)| format!(" [{low:.2}, {high:.2}]"));
+    format!("{k} of {n}{}", interval.unwrap_or_default())
+}
+
+/// How many of these a rate holds of, and how many there are.
+fn counted(metric: &Metric, rows: &[&Row]) -> (usize, usize) {
+    (rows.iter().filter(|row| (metric.of)(row).is_some_and(|v| v > 0.0)).count(), rows.len())
+}
+
+/// Whether rows are of the published streams and length, and as many as were published.
+fn is_published_run(e: &Expectation, rows: &[&Row]) -> bool {
+    let same = |row: &&Row| row.spec.text("stream") == "reference" && row.spec.whole("steps") == e.steps;
+    e.steps.is_some() && e.n == Some(rows.len()) && rows.iter().all(same)
+}
+
+/// Whether ours is the published value to all printed digits.
+fn same_digits(relation: Relation, ours: Estimate, rate: Option<(usize, usize)>) -> bool {
+    match (relation, rate) {
+        (Relation::Is(p), Some((k, n))) => {
+            let digits = p.to_string().split_once('.').map_or(0, |(_, digits)| digits.len());
+            format!("{:.digits$}", k as f64 / n as f64) == format!("{p:.digits$}")
+        }
+        (Relation::Mean([mean, half]), _) => {
+            let own = verdict::upper_half(ours);
+            ours.mean.is_some_and(|ours| format!("{ours:.1e}") == format!("{mean:.1e}"))
+                && format!("{own:.1e}") == format!("{half:.1e}")
+        }
+        _ => false,
+    }
+}
+
+/// A number that is computed and not sampled, to so many printed digits.
+fn exact(ours: f64, relation: Relation, digits: i32) -> Found {
+    let agrees = match relation {
+        Relation::Is(published) => (ours - published).abs() <= verdict::half_unit(published, digits),
+        Relation::Below(bound) => ours < bound,
+        _ => return Found::default(),
+    };
+    let shown = if ours.fract() == 0.0 { format!("{ours}") } else { format!("{ours:.4}") };
+    let verdict = Some(if agrees { Verdict::Consistent } else { Verdict::Differs });
+    Found { ours: shown, n: 1, verdict, ..Found::default() }
+}
+
+/// The minima of the loss of the NMU and of the sNMU, which experiments have in this order.
+fn minima(e: &Expectation) -> Option<Found> {
+    let Relation::Above(other) = e.relation else { return None };
+    let [own, other] = [e.model?, other].map(|model| landscape::minima(model > 0));
+    let verdict = Some(if own > other { Verdict::Consistent } else { Verdict::Differs });
+    Some(Found { ours: format!("{own} against {other}"), n: 1, verdict, ..Found::default() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn p_values_have_two_digits() {
+        let shown = [1.0, 0.5, 0.453_125, 0.021_484_375, 0.042_968_75, 0.003_9, 0.000_97, 1.2e-7].map(p_value);
+        assert_eq!(shown, ["1", "0.5", "0.45", "0.021", "0.043", "0.0039", "0.00097", "1e-7"]);
+    }
+}
