@@ -17,8 +17,34 @@ pub(crate) struct Cli {
     /// best there are]
     #[arg(long, global = true, value_name = "SET", value_parser = parse_instructions)]
     pub(crate) instructions: Option<nalm::InstructionSet>,
+    /// Say nothing but errors and results.
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+    /// Say more: every run as it ends, every file as it is written.
+    #[arg(short, long, global = true)]
+    pub(crate) verbose: bool,
     #[command(subcommand)]
     pub(crate) verb: Verb,
+}
+
+/// A whole number, 0 or more.
+fn whole(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| "it must be a whole number, 0 or more".into())
+}
+
+/// A whole number, 1 or more.
+fn count(text: &str) -> Result<u64, String> {
+    text.parse().ok().filter(|n| *n > 0).ok_or_else(|| "it must be a whole number, 1 or more".into())
+}
+
+/// The size of something.
+fn size(text: &str) -> Result<usize, String> {
+    text.parse().map_err(|_| "it must be a whole number, 0 or more".into())
+}
+
+/// A number.
+fn number(text: &str) -> Result<f64, String> {
+    text.parse().map_err(|_| "it must be a number, such as 0.01 or 1e-2".into())
 }
 
 fn parse_instructions(text: &str) -> Result<nalm::InstructionSet, nalm::Error> {
@@ -27,24 +53,38 @@ fn parse_instructions(text: &str) -> Result<nalm::InstructionSet, nalm::Error> {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// NMU and sNMU side by side on U[-2,-1), in a second.
-    #[command(after_help = "Example: nalm demo --seeds 10")]
+    /// Why noise helps: NMU and sNMU side by side, in five seconds.
+    #[command(after_help = "Examples:\n  nalm demo --seeds 10\n  nalm demo --html demo.html")]
     Demo {
         /// Seeds of each unit.
-        #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
+        #[arg(short, long, default_value_t = 10, value_parser = count, allow_negative_numbers = true)]
         seeds: u64,
+        /// Write a page with the same as figures instead.
+        #[arg(long, value_name = "FILE")]
+        html: Option<PathBuf>,
     },
     /// Modules, noises, denoisers, tasks, ranges, experiments, schedules, metrics or figures.
-    #[command(after_help = "Example: nalm list modules --json")]
+    #[command(after_help = "Examples:\n  nalm list modules\n  nalm list modules snmu\n  nalm list modules --json")]
     List {
         /// What to list.
+        #[arg(value_name = "LISTING")]
         what: Listing,
+        /// One entry, with everything that is known about it.
+        name: Option<String>,
         /// Print JSON.
         #[arg(long)]
         json: bool,
     },
     /// One run: errors as it goes, weights at the end.
     Train(Box<Train>),
+    /// A few units against each other, without a file: intervals, tests and a plot.
+    Compare(Box<Compare>),
+    /// Write an experiment file to start from.
+    #[command(after_help = "Example: nalm new mine.toml && nalm reproduce mine.toml")]
+    New {
+        /// The file, which must not be there yet.
+        file: PathBuf,
+    },
     /// Carry out an experiment; what is done already is not done again.
     Run(Sharded),
     /// Carry out an experiment by means of a scheduler: Slurm, LSF, PBS, SGE, HyperQueue.
@@ -100,8 +140,17 @@ pub(crate) enum Verb {
         /// The shell.
         shell: clap_complete::Shell,
     },
-    /// The manual page, to the standard output.
-    Man,
+    /// The manual page of the program or of a verb, to the standard output; or all of them, into a folder.
+    #[command(
+        after_help = "Examples:\n  nalm man | man -l -\n  nalm man train | man -l -\n  nalm man --out ~/.local/share/man/man1"
+    )]
+    Man {
+        /// The verb.
+        verb: Option<String>,
+        /// Write the pages of all verbs into this folder.
+        #[arg(short, long, value_name = "DIR", conflicts_with = "verb")]
+        out: Option<PathBuf>,
+    },
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -124,22 +173,22 @@ pub(crate) enum Listing {
 )]
 pub(crate) struct Train {
     /// The unit; in the arithmetic task, the one behind a NAU [default: nmu]
-    #[arg(long, conflicts_with = "layers")]
+    #[arg(short, long, conflicts_with = "layers")]
     pub(crate) module: Option<String>,
     /// A stack instead of the task's own network, such as 'nau 100->3, snmu'.
     #[arg(long)]
     pub(crate) layers: Option<String>,
     /// The task (see nalm list tasks).
-    #[arg(long, default_value = "single-module")]
+    #[arg(short, long, default_value = "single-module")]
     pub(crate) task: String,
     /// The operation to learn [default: mul]
     #[arg(long)]
     pub(crate) operation: Option<nalm::Operation>,
     /// Number of inputs [default: the task's]
-    #[arg(long)]
+    #[arg(short, long, value_parser = size, allow_negative_numbers = true)]
     pub(crate) inputs: Option<usize>,
     /// Training range [default: U[1,2)]
-    #[arg(long)]
+    #[arg(short, long)]
     pub(crate) range: Option<nalm::Distribution>,
     /// Test range [default: the published one of the training range]
     #[arg(long)]
@@ -151,10 +200,10 @@ pub(crate) struct Train {
     #[arg(long)]
     pub(crate) target: Option<String>,
     /// Seed.
-    #[arg(long, default_value_t = 0)]
+    #[arg(short, long, default_value_t = 0, value_parser = whole, allow_negative_numbers = true)]
     pub(crate) seed: u64,
     /// Last step [default: the task's]
-    #[arg(long)]
+    #[arg(short = 'n', long, value_parser = whole, allow_negative_numbers = true)]
     pub(crate) steps: Option<u64>,
     /// Random streams: fast or reference [default: fast]
     #[arg(long)]
@@ -166,13 +215,13 @@ pub(crate) struct Train {
     #[arg(long)]
     pub(crate) denoiser: Option<nalm::Denoiser>,
     /// Hidden units of an MLP.
-    #[arg(long)]
+    #[arg(long, value_parser = size, allow_negative_numbers = true)]
     pub(crate) hidden: Option<usize>,
     /// Learning rate [default: the module's published one]
-    #[arg(long, allow_negative_numbers = true)]
+    #[arg(long, value_parser = number, allow_negative_numbers = true)]
     pub(crate) learning_rate: Option<f64>,
     /// Variance of the gradient noise at step 0.
-    #[arg(long, allow_negative_numbers = true)]
+    #[arg(long, value_parser = number, allow_negative_numbers = true)]
     pub(crate) gradient_noise: Option<f64>,
     /// Any option of the module or setting of the task (see nalm describe), such as start=[0.5,0.9]; may be repeated.
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_set)]
@@ -180,12 +229,64 @@ pub(crate) struct Train {
     /// Train in phases: a schedule from nalm list schedules, such as second-order; steps are then the schedule's.
     #[arg(long, conflicts_with = "steps")]
     pub(crate) schedule: Option<String>,
-    /// Print the outcome as JSON.
+    /// Print the outcome as one line of JSON, so that a loop makes JSON lines.
     #[arg(long)]
     pub(crate) json: bool,
     /// Write the logged errors to this CSV file.
     #[arg(long)]
     pub(crate) curve: Option<PathBuf>,
+}
+
+/// Train several units with the same seeds and compare them. Runs are kept in the store, so that asking again costs nothing.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n  nalm compare nmu snmu --range 'U[-2,-1)'\n  nalm compare nmu snmu 'snmu noise=U[1,2]' --range 'U[3,4)' --test-range 'U[4,10)' --seeds 25\n  nalm compare nmu snmu --task arithmetic --range 'U[-2,2)' --steps 50000 --html compare.html\n  nalm compare real-npu nalu --operation div --json"
+)]
+pub(crate) struct Compare {
+    /// Units, each with options such as 'snmu noise=U[1,2]', or stacks such as 'nau 100->3, snmu'; the first is what the others are compared with.
+    #[arg(required = true)]
+    pub(crate) models: Vec<String>,
+    /// The task (see nalm list tasks).
+    #[arg(short, long, default_value = "single-module")]
+    pub(crate) task: String,
+    /// The operation to learn [default: mul]
+    #[arg(long)]
+    pub(crate) operation: Option<nalm::Operation>,
+    /// Training range; may be repeated [default: U[1,2)]
+    #[arg(short, long)]
+    pub(crate) range: Vec<nalm::Distribution>,
+    /// Test ranges of these, one each and in their order [default: the published ones]
+    #[arg(long, requires = "range")]
+    pub(crate) test_range: Vec<nalm::Distribution>,
+    /// Seeds of each unit.
+    #[arg(short, long, default_value_t = 25, value_parser = count, allow_negative_numbers = true)]
+    pub(crate) seeds: u64,
+    /// Last step [default: the task's]
+    #[arg(short = 'n', long, value_parser = whole, allow_negative_numbers = true)]
+    pub(crate) steps: Option<u64>,
+    /// A setting of the units that have it, such as learning_rate=0.01; may be repeated.
+    #[arg(long, value_name = "KEY=VALUE", value_parser = parse_set)]
+    pub(crate) set: Vec<(String, Value)>,
+    /// Write a page with figure and tables, too.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Threads [default: all cores]
+    #[arg(short = 'j', long, env = "NALM_THREADS", hide_env_values = true, value_parser = parse_threads, allow_negative_numbers = true)]
+    pub(crate) threads: Option<usize>,
+    /// Where rows are kept.
+    #[arg(long, env = "NALM_STORE", hide_env_values = true, default_value = "results")]
+    pub(crate) store: PathBuf,
+}
+
+impl Compare {
+    /// What it says besides models, task and seeds.
+    pub(crate) fn changes(&self) -> Changes {
+        let (range, test_range) = (self.range.clone(), self.test_range.clone());
+        Changes { steps: self.steps, set: self.set.clone(), range, test_range, ..Changes::default() }
+    }
 }
 
 /// Which experiments, and what is changed of them.
@@ -199,22 +300,22 @@ pub(crate) struct Choice {
 }
 
 /// What is changed of experiments.
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default)]
 pub(crate) struct Changes {
     /// How much of it: smoke, quick or paper; with images also laptop [default: the file's]
-    #[arg(long)]
+    #[arg(short, long)]
     pub(crate) preset: Option<String>,
     /// Seeds instead of the preset's.
-    #[arg(long)]
+    #[arg(short, long, value_parser = count, allow_negative_numbers = true)]
     pub(crate) seeds: Option<u64>,
     /// Last step instead of the preset's.
-    #[arg(long)]
+    #[arg(short = 'n', long, value_parser = whole, allow_negative_numbers = true)]
     pub(crate) steps: Option<u64>,
     /// Random streams instead of the preset's.
     #[arg(long)]
     pub(crate) stream: Option<nalm::Stream>,
     /// Training range instead of the preset's; may be repeated.
-    #[arg(long)]
+    #[arg(short, long)]
     pub(crate) range: Vec<nalm::Distribution>,
     /// Test ranges of these, one each and in their order [default: the published ones]
     #[arg(long, requires = "range")]
@@ -256,10 +357,9 @@ impl Changes {
     /// What the command line changes.
     pub(crate) fn overrides(&self) -> anyhow::Result<Overrides> {
         let (trained, tested) = (self.range.len(), self.test_range.len());
-        anyhow::ensure!(
-            tested == 0 || tested == trained,
-            "there are {trained} ranges and {tested} test ranges; give each range its own, in the same order"
-        );
+        let text =
+            format!("there are {trained} ranges and {tested} test ranges; give each range its own, in the same order");
+        anyhow::ensure!(tested == 0 || tested == trained, nalm_lab::Error::Request(text));
         let steps = self.steps.map(|steps| ("steps".to_string(), steps.into()));
         let stream = self.stream.map(|stream| ("stream".to_string(), stream.to_string().into()));
         let test = |k: usize| self.test_range.get(k).map(ToString::to_string);
@@ -301,16 +401,16 @@ pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) choice: Choice,
     /// Threads [default: all cores, or those that a scheduler allots]
-    #[arg(long, value_parser = parse_threads)]
+    #[arg(short = 'j', long, env = "NALM_THREADS", hide_env_values = true, value_parser = parse_threads, allow_negative_numbers = true)]
     pub(crate) threads: Option<usize>,
     /// Where rows are kept.
-    #[arg(long, default_value = "results")]
+    #[arg(long, env = "NALM_STORE", hide_env_values = true, default_value = "results")]
     pub(crate) store: PathBuf,
     /// Where MNIST's four IDX files are [default: NALM_MNIST, or the project's data/mnist]
     #[arg(long, value_name = "DIR")]
     pub(crate) mnist: Option<PathBuf>,
     /// Seconds between two checkpoints of a run with images.
-    #[arg(long, value_name = "SECONDS", default_value_t = 120)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = whole, allow_negative_numbers = true)]
     pub(crate) checkpoint: u64,
     /// Say what would be done.
     #[arg(long)]
@@ -342,7 +442,7 @@ pub(crate) struct Submit {
     #[arg(long, value_name = "LINE", allow_hyphen_values = true)]
     pub(crate) directive: Vec<String>,
     /// Where rows are kept, and scripts and logs in its folder jobs.
-    #[arg(long, default_value = "results")]
+    #[arg(long, env = "NALM_STORE", hide_env_values = true, default_value = "results")]
     pub(crate) store: PathBuf,
     /// Where MNIST's four IDX files are [default: NALM_MNIST, or the project's data/mnist]
     #[arg(long, value_name = "DIR")]
@@ -387,10 +487,16 @@ fn parse_time(text: &str) -> Result<u64, String> {
 }
 
 fn parse_threads(text: &str) -> Result<usize, String> {
-    text.parse().ok().filter(|n| *n > 0).ok_or_else(|| "give a whole number, at least 1".into())
+    text.parse().ok().filter(|n| *n > 0).ok_or_else(|| "it must be a whole number, 1 or more".into())
 }
 
 impl Run {
+    /// With a store and threads, and nothing else said.
+    pub(crate) fn of_store(store: &std::path::Path, threads: Option<usize>) -> Self {
+        let choice = Choice { experiments: Vec::new(), changes: Changes::default() };
+        Self { choice, threads, store: store.into(), mnist: None, checkpoint: 120, dry_run: false }
+    }
+
     /// What the command line changes. All experiments at full length is a matter of many hours, and so has to be asked for.
     pub(crate) fn overrides(&self) -> anyhow::Result<Overrides> {
         let mut overrides = self.choice.overrides()?;
@@ -439,7 +545,7 @@ pub(crate) struct Reproduce {
 #[derive(Args, Debug)]
 pub(crate) struct Output {
     /// Where pages, figures and tables go.
-    #[arg(long, default_value = "report")]
+    #[arg(short, long, default_value = "report")]
     pub(crate) out: PathBuf,
     /// Write each figure as PNG, too.
     #[arg(long)]
@@ -469,7 +575,7 @@ pub(crate) struct Report {
     #[command(flatten)]
     pub(crate) choice: Choice,
     /// Where rows are kept.
-    #[arg(long, default_value = "results")]
+    #[arg(long, env = "NALM_STORE", hide_env_values = true, default_value = "results")]
     pub(crate) store: PathBuf,
     #[command(flatten)]
     pub(crate) output: Output,
@@ -529,38 +635,43 @@ pub(crate) struct Verify {
     #[arg(long, value_name = "FILE", requires = "record")]
     pub(crate) data: Vec<PathBuf>,
     /// Threads [default: all cores]
-    #[arg(long, value_parser = parse_threads)]
+    #[arg(short = 'j', long, env = "NALM_THREADS", hide_env_values = true, value_parser = parse_threads, allow_negative_numbers = true)]
     pub(crate) threads: Option<usize>,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// Rows, segments and conflicts of a store, and what each experiment still lacks.
+/// Rows, segments and conflicts of a store, and how far the experiments are that were run into it.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  nalm status --store results\n  nalm status single-module my-experiment.toml\n  nalm status noise-sweep --preset paper --watch\n\nWith names, it exits with 3 while runs of them are missing."
+    after_help = "Examples:\n  nalm status\n  nalm status --all\n  nalm status single-module my-experiment.toml --set learning_rate=0.01\n  nalm status noise-sweep --preset paper --watch\n\nWith names, it exits with 3 while runs of them are missing."
 )]
 pub(crate) struct Status {
-    /// Experiments that come with nalm, or files [default: all that come with nalm, at every preset]
+    /// Experiments that come with nalm, or files [default: those that the store has runs of, your own first]
     pub(crate) experiments: Vec<String>,
+    /// Also those that come with nalm and of which the store has nothing.
+    #[arg(short, long, conflicts_with = "experiments")]
+    pub(crate) all: bool,
     #[command(flatten)]
     pub(crate) changes: Changes,
     /// Where rows are kept.
-    #[arg(long, default_value = "results")]
+    #[arg(long, env = "NALM_STORE", hide_env_values = true, default_value = "results")]
     pub(crate) store: PathBuf,
     /// Look again every so many seconds, until nothing is missing.
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "10", requires = "experiments",
-          value_parser = clap::value_parser!(u64).range(1..))]
+          value_parser = count)]
     pub(crate) watch: Option<u64>,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// Write all rows as a table or as JSON lines, in the order of their identity.
+/// Write rows as a table or as JSON lines, in the order of their identity.
 #[derive(Args, Debug)]
-#[command(after_help = "Example: nalm export --csv - | nalm stats /dev/stdin")]
+#[command(
+    after_help = "Examples:\n  nalm export --csv - | nalm stats -\n  nalm export --csv failures.csv --module snmu --range 'U[-2,-1)' --status diverged"
+)]
 pub(crate) struct Export {
     /// A CSV file with the columns that nalm stats reads; - for the standard output.
     #[arg(long, required_unless_present = "jsonl")]
@@ -568,18 +679,39 @@ pub(crate) struct Export {
     /// A file with one JSON object per line; - for the standard output.
     #[arg(long)]
     pub(crate) jsonl: Option<PathBuf>,
+    /// Only rows of this experiment, at any preset, or of a file; may be repeated.
+    #[arg(short, long, value_name = "NAME")]
+    pub(crate) experiment: Vec<String>,
+    /// Only rows of this module, or of stacks with it; may be repeated.
+    #[arg(short, long)]
+    pub(crate) module: Vec<String>,
+    /// Only rows trained on this range; may be repeated.
+    #[arg(short, long)]
+    pub(crate) range: Vec<nalm::Distribution>,
+    /// Only rows that ended so: completed, diverged, solved or unsolved; may be repeated.
+    #[arg(long, value_enum)]
+    pub(crate) status: Vec<Ended>,
     /// Where rows are kept.
-    #[arg(long, default_value = "results")]
+    #[arg(long, env = "NALM_STORE", hide_env_values = true, default_value = "results")]
     pub(crate) store: PathBuf,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Ended {
+    Completed,
+    Diverged,
+    Solved,
+    Unsolved,
 }
 
 /// Intervals for anybody's runs: a CSV with the columns seed, solved, solved_at, sparsity_error, and any others to group by.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  nalm stats runs.csv\n  nalm stats runs.csv --paired NMU,sNMU\n\nsolved is true or false; solved_at and sparsity_error may be NA."
+    after_help = "Examples:\n  nalm stats runs.csv\n  nalm stats runs.csv --paired NMU,sNMU\n  nalm export --csv - | nalm stats -\n\nsolved is true or false; solved_at and sparsity_error may be NA."
 )]
 pub(crate) struct Stats {
-    /// The table.
+    /// The table; - for the standard input.
     pub(crate) file: PathBuf,
     /// Print JSON.
     #[arg(long, conflicts_with = "csv")]

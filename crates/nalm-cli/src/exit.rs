@@ -22,6 +22,18 @@ impl std::fmt::Display for Incomplete {
 
 impl std::error::Error for Incomplete {}
 
+/// Stopped by a signal, with what became of it.
+#[derive(Debug)]
+pub(crate) struct Stopped(pub(crate) String);
+
+impl std::fmt::Display for Stopped {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Stopped {}
+
 /// The code of an error, by its first cause that has one.
 pub(crate) fn code(error: &anyhow::Error) -> u8 {
     error.chain().find_map(own).unwrap_or(1)
@@ -30,6 +42,9 @@ pub(crate) fn code(error: &anyhow::Error) -> u8 {
 fn own(cause: &(dyn std::error::Error + 'static)) -> Option<u8> {
     if cause.is::<Incomplete>() {
         return Some(3);
+    }
+    if cause.is::<Stopped>() {
+        return Some(STOPPED);
     }
     if cause.is::<nalm::Error>() {
         return Some(2);

@@ -33,7 +33,7 @@ struct State {
 impl<'a> Progress<'a> {
     /// Shows the progress of `total` runs that take `work` seconds of one core.
     pub(crate) fn new(total: usize, work: f64) -> Self {
-        let bar = std::io::stderr().is_terminal().then(|| {
+        let bar = (std::io::stderr().is_terminal() && !crate::terminal::is_quiet()).then(|| {
             let bar = ProgressBar::with_draw_target(Some(1_000), ProgressDrawTarget::stderr());
             let style = ProgressStyle::with_template("{bar:20} {wide_msg}");
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("█▌░"));
@@ -56,17 +56,19 @@ impl<'a> Progress<'a> {
         }
         let State { done, elsewhere, .. } = *self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let others = if elsewhere > 0 { format!("; {elsewhere} were done by others") } else { String::new() };
-        say!("{done} runs in {:.1} s{others}", self.start.elapsed().as_secs_f64());
+        let s = if done == 1 { "" } else { "s" };
+        say!("{done} run{s} in {:.1} s{others}", self.start.elapsed().as_secs_f64());
     }
 
     fn text(&self, reached: Reached, (before, since): (f64, Instant)) -> String {
         let (spent, new) = (since.elapsed().as_secs_f64(), reached.work - before);
-        let left = match new > 0.0 {
-            true => format!("about {} to go", duration(spent * (self.total_work - reached.work).max(0.0) / new)),
-            false => "measuring".into(),
+        // What was measured over a moment, or over a small part of the work, says nothing about the rest.
+        let left = match spent >= 3.0 && new >= 0.02 * (self.total_work - before) {
+            true => format!(", about {} to go", duration(spent * (self.total_work - reached.work).max(0.0) / new)),
+            false => String::new(),
         };
         let passed = self.start.elapsed().as_secs_f64();
-        let mut text = format!("{} of {} runs, {}, {left}", reached.done, self.total, duration(passed));
+        let mut text = format!("{} of {} runs, {}{left}", reached.done, self.total, duration(passed));
         if reached.elsewhere > 0 {
             text += &format!(", {} done by others", reached.elsewhere);
         }
@@ -135,7 +137,9 @@ mod tests {
         let reached = |work| Reached { done: 1, elsewhere: 0, work, images: 0 };
         assert_eq!(progress.text(reached(200.0), (0.0, ago)), "1 of 4 runs, 2 min, about 2 min to go");
         assert_eq!(progress.text(reached(200.0), (150.0, ago)), "1 of 4 runs, 2 min, about 7 min to go");
-        assert_eq!(progress.text(reached(150.0), (150.0, ago)), "1 of 4 runs, 2 min, measuring");
+        assert_eq!(progress.text(reached(150.0), (150.0, ago)), "1 of 4 runs, 2 min");
+        assert_eq!(progress.text(reached(152.0), (150.0, ago)), "1 of 4 runs, 2 min", "a hundredth is too little");
+        assert_eq!(progress.text(reached(200.0), (0.0, Instant::now())), "1 of 4 runs, 2 min", "a moment is too short");
         let images = Reached { images: 5_000, ..reached(200.0) };
         assert_eq!(progress.text(images, (0.0, ago)), "1 of 4 runs, 2 min, about 2 min to go, 50 images/s");
     }

@@ -29,6 +29,9 @@ fn stdout(output: &Output) -> String {
 fn every_verb_explains_itself_with_an_example() {
     for verb in [
         "demo",
+        "compare",
+        "new",
+        "man",
         "list",
         "train",
         "run",

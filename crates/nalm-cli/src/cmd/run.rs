@@ -17,7 +17,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::Duration;
 
 /// Runs by who carries them out: first this process alone, then this process and others. Each part has its own turn.
-type Turns = Vec<Vec<Spec>>;
+pub(crate) type Turns = Vec<Vec<Spec>>;
 
 pub(crate) fn run(registry: &Registry, arguments: &Sharded) -> Result<()> {
     let Some(part) = arguments.shard else { return carry_out(registry, &arguments.run, whole, |_| Ok(())) };
@@ -53,14 +53,14 @@ pub(crate) fn variable(name: &str) -> Option<String> {
 }
 
 /// Everything that is missing, by this process alone.
-fn whole(plan: &[Spec], found: &Index) -> Result<(Turns, bool)> {
+pub(crate) fn whole(plan: &[Spec], found: &Index) -> Result<(Turns, bool)> {
     Ok((vec![plan.iter().filter(|run| !found.has(&run.id())).cloned().collect()], false))
 }
 
 /// The runs of experiments, each once.
-pub(crate) fn plan(experiments: &[Experiment]) -> Vec<Spec> {
+pub(crate) fn plan<'a>(experiments: impl IntoIterator<Item = &'a Experiment>) -> Vec<Spec> {
     let mut seen = BTreeSet::new();
-    let all = experiments.iter().flat_map(|experiment| &experiment.runs);
+    let all = experiments.into_iter().flat_map(|experiment| &experiment.runs);
     all.filter(|run| seen.insert(run.id())).cloned().collect()
 }
 
@@ -73,28 +73,40 @@ fn carry_out(
     then: impl FnOnce(&[Experiment]) -> Result<()>,
 ) -> Result<()> {
     let experiments = registry.load_all(&arguments.choice.experiments, &arguments.overrides()?)?;
+    complete(registry, arguments, &experiments, turns, then)
+}
+
+/// The same with experiments that are at hand.
+pub(crate) fn complete(
+    registry: &Registry,
+    arguments: &Run,
+    experiments: &[Experiment],
+    turns: impl FnOnce(&[Spec], &Index) -> Result<(Turns, bool)>,
+    then: impl FnOnce(&[Experiment]) -> Result<()>,
+) -> Result<()> {
     experiments.iter().flat_map(|experiment| &experiment.notes).for_each(|note| say!("{note}"));
     let store = registry.store(&arguments.store);
     let found = store.index()?;
     let (folder, every) = (store.checkpoints(), Duration::from_secs(arguments.checkpoint));
     let checkpoints = Checkpoints { folder: &folder, files: store.files(), every };
-    let plan = plan(&experiments);
+    let plan = plan(experiments);
     if !arguments.dry_run {
         // A process that was killed between writing its row and clearing up leaves a checkpoint that nobody needs.
         plan.iter().filter(|run| found.has(&run.id())).try_for_each(|run| checkpoints.remove(run))?;
     }
     let (turns, shared) = turns(&plan, &found)?;
-    let done_already = plan.iter().filter(|run| found.has(&run.id())).count();
+    let done = plan.iter().filter(|run| found.has(&run.id())).count();
     let missing = turns.concat();
-    let (planned, threads, to_do) = (plan.len(), threads(arguments.threads), missing.len());
-    let estimate = duration(pool::cost(&registry.catalogue, &missing) / threads as f64);
-    say!("{planned} runs, {done_already} of them done, {to_do} to do: about {estimate} on {threads} threads");
+    let threads = threads(arguments.threads);
+    if !arguments.dry_run {
+        prepare(&registry.catalogue, &missing, &Resources { mnist: arguments.mnist.clone() })?;
+    }
+    say!("{}", outlook(registry, &missing, (plan.len(), done), threads, arguments.dry_run));
     if found.torn > 0 {
         say!("{} torn lines in the store, as a killed process leaves them; their runs are done again", found.torn);
     }
     let mut failed: Vec<Row> = Vec::new();
     if !arguments.dry_run && !missing.is_empty() {
-        prepare(&registry.catalogue, &missing, &Resources { mnist: arguments.mnist.clone() })?;
         let typed = std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
         // From the first line of the segment to its last.
         let _listening = Listening::new();
@@ -103,6 +115,7 @@ fn carry_out(
         let result = turns.iter().filter(|runs| !runs.is_empty()).try_for_each(|runs| {
             let order = Order { runs, threads, checkpoints: Some(checkpoints) };
             train_all(&registry.catalogue, &order, others.as_ref(), |finished| {
+                finished.iter().for_each(|finished| tell(&finished.row));
                 failed.extend(finished.iter().map(|finished| &finished.row).filter(|row| row.is_failed()).cloned());
                 segment.keep(finished.as_ref())
             })
@@ -112,7 +125,7 @@ fn carry_out(
         result?;
         sealed?;
     }
-    then(&experiments)?;
+    then(experiments)?;
     let Some(first) = failed.first() else { return sound(&found) };
     let reason = first.reason.as_deref().unwrap_or("no reason is known");
     let what = format!("{} with seed {}: {reason}", first.spec.module(), first.spec.seed());
@@ -120,11 +133,51 @@ fn carry_out(
     bail!("{n} runs could not be carried out and are missing; the same command tries them again ({what})")
 }
 
+/// What there is to do. How long it takes is only known while it is done, so that a guess is made for nobody but who asks what would be done.
+fn outlook(
+    registry: &Registry,
+    missing: &[Spec],
+    (planned, done): (usize, usize),
+    threads: usize,
+    dry: bool,
+) -> String {
+    let (runs, s) =
+        (if planned == 1 { "1 run".into() } else { format!("{planned} runs") }, if threads == 1 { "" } else { "s" });
+    match (planned, missing.len()) {
+        (0, _) => "nothing is run for this".into(),
+        (_, 0) if done == planned => format!("{runs}, all done"),
+        (_, 0) => format!("{runs}, {done} done, nothing to do here"),
+        (_, to_do) if dry => {
+            let guess = duration(pool::cost(&registry.catalogue, missing) / threads as f64);
+            format!(
+                "{runs}, {done} done, {to_do} to do: roughly {guess} on {threads} thread{s} with nothing else to do"
+            )
+        }
+        (_, to_do) => format!("{runs}, {done} done, {to_do} to do on {threads} thread{s}"),
+    }
+}
+
 /// Before anything is started: without images there is no use in training numbers first.
 pub(crate) fn prepare(catalogue: &Catalogue, runs: &[Spec], resources: &Resources) -> Result<()> {
     let names: BTreeSet<&str> = runs.iter().map(Spec::task).collect();
     names.into_iter().try_for_each(|name| catalogue.task(name).map_err(Error::from)?.prepare(resources))?;
     Ok(())
+}
+
+/// Says what came of a run, to whoever wants to know everything.
+fn tell(row: &Row) {
+    if crate::terminal::is_verbose() {
+        let (spec, on) = (&row.spec, row.spec.text("range"));
+        let on = if on.is_empty() { spec.task() } else { on };
+        let end = match row.solved_at() {
+            Some(step) => format!("solved at step {step}"),
+            None if row.is_failed() => "failed".into(),
+            None if row.reason.is_some() => row.status.name().into(),
+            None if row.is_solved() => "solved".into(),
+            None => "done".into(),
+        };
+        say!("{} on {on}, seed {}: {end}", spec.module(), spec.seed());
+    }
 }
 
 /// As many threads as asked for, or as a scheduler allots, or as there are cores.

@@ -82,7 +82,11 @@ impl Store {
     }
 
     fn ensure_exists(&self) -> Result<()> {
-        ensure!(self.root.join("seg").is_dir(), "{} is no store: it has no folder seg", self.root.display());
+        ensure!(
+            self.root.join("seg").is_dir(),
+            "{} is no store: it has no folder seg; nalm run makes one",
+            self.root.display()
+        );
         Ok(())
     }
 
