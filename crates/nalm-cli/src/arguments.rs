@@ -1,6 +1,7 @@
 //! What can be typed.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use nalm_lab::cluster::{Part, Scheduler};
 use nalm_lab::experiment::Overrides;
 use serde_json::Value;
 use std::path::PathBuf;
@@ -16,8 +17,34 @@ pub(crate) struct Cli {
     /// best there are]
     #[arg(long, global = true, value_name = "SET", value_parser = parse_instructions)]
     pub(crate) instructions: Option<nalm::InstructionSet>,
+    /// Say nothing but errors and results.
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+    /// Say more: every run as it ends, every file as it is written.
+    #[arg(short, long, global = true)]
+    pub(crate) verbose: bool,
     #[command(subcommand)]
     pub(crate) verb: Verb,
+}
+
+/// A whole number, 0 or more.
+fn whole(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| "it must be a whole number, 0 or more".into())
+}
+
+/// A whole number, 1 or more.
+fn count(text: &str) -> Result<u64, String> {
+    text.parse().ok().filter(|n| *n > 0).ok_or_else(|| "it must be a whole number, 1 or more".into())
+}
+
+/// The size of something.
+fn size(text: &str) -> Result<usize, String> {
+    text.parse().map_err(|_| "it must be a whole number, 0 or more".into())
+}
+
+/// A number.
+fn number(text: &str) -> Result<f64, String> {
+    text.parse().map_err(|_| "it must be a number, such as 0.01 or 1e-2".into())
 }
 
 fn parse_instructions(text: &str) -> Result<nalm::InstructionSet, nalm::Error> {
@@ -26,26 +53,42 @@ fn parse_instructions(text: &str) -> Result<nalm::InstructionSet, nalm::Error> {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// NMU and sNMU side by side on U[-2,-1), in a second.
-    #[command(after_help = "Example: nalm demo --seeds 10")]
+    /// Why noise helps: NMU and sNMU side by side, in five seconds.
+    #[command(after_help = "Examples:\n  nalm demo --seeds 10\n  nalm demo --html demo.html")]
     Demo {
         /// Seeds of each unit.
-        #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
+        #[arg(short, long, default_value_t = 10, value_parser = count, allow_negative_numbers = true)]
         seeds: u64,
+        /// Write a page with the same as figures instead.
+        #[arg(long, value_name = "FILE")]
+        html: Option<PathBuf>,
     },
     /// Modules, noises, denoisers, tasks, ranges, experiments, schedules, metrics or figures.
-    #[command(after_help = "Example: nalm list modules --json")]
+    #[command(after_help = "Examples:\n  nalm list modules\n  nalm list modules snmu\n  nalm list modules --json")]
     List {
         /// What to list.
+        #[arg(value_name = "LISTING")]
         what: Listing,
+        /// One entry, with everything that is known about it.
+        name: Option<String>,
         /// Print JSON.
         #[arg(long)]
         json: bool,
     },
     /// One run: errors as it goes, weights at the end.
     Train(Box<Train>),
+    /// A few units against each other, without a file: intervals, tests and a plot.
+    Compare(Box<Compare>),
+    /// Write an experiment file to start from.
+    #[command(after_help = "Example: nalm new mine.toml && nalm reproduce mine.toml")]
+    New {
+        /// The file, which must not be there yet.
+        file: PathBuf,
+    },
     /// Carry out an experiment; what is done already is not done again.
-    Run(Run),
+    Run(Sharded),
+    /// Carry out an experiment by means of a scheduler: Slurm, LSF, PBS, SGE, HyperQueue.
+    Submit(Submit),
     /// What the store holds of each experiment.
     Status(Status),
     /// Tables, figure and page of an experiment.
@@ -97,8 +140,17 @@ pub(crate) enum Verb {
         /// The shell.
         shell: clap_complete::Shell,
     },
-    /// The manual page, to the standard output.
-    Man,
+    /// The manual page of the program or of a verb, to the standard output; or all of them, into a folder.
+    #[command(
+        after_help = "Examples:\n  nalm man | man -l -\n  nalm man train | man -l -\n  nalm man --out ~/.local/share/man/man1"
+    )]
+    Man {
+        /// The verb.
+        verb: Option<String>,
+        /// Write the pages of all verbs into this folder.
+        #[arg(short, long, value_name = "DIR", conflicts_with = "verb")]
+        out: Option<PathBuf>,
+    },
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -121,22 +173,22 @@ pub(crate) enum Listing {
 )]
 pub(crate) struct Train {
     /// The unit; in the arithmetic task, the one behind a NAU [default: nmu]
-    #[arg(long, conflicts_with = "layers")]
+    #[arg(short, long, conflicts_with = "layers")]
     pub(crate) module: Option<String>,
     /// A stack instead of the task's own network, such as 'nau 100->3, snmu'.
     #[arg(long)]
     pub(crate) layers: Option<String>,
     /// The task (see nalm list tasks).
-    #[arg(long, default_value = "single-module")]
+    #[arg(short, long, default_value = "single-module")]
     pub(crate) task: String,
     /// The operation to learn [default: mul]
     #[arg(long)]
     pub(crate) operation: Option<nalm::Operation>,
     /// Number of inputs [default: the task's]
-    #[arg(long)]
+    #[arg(short, long, value_parser = size, allow_negative_numbers = true)]
     pub(crate) inputs: Option<usize>,
     /// Training range [default: U[1,2)]
-    #[arg(long)]
+    #[arg(short, long)]
     pub(crate) range: Option<nalm::Distribution>,
     /// Test range [default: the published one of the training range]
     #[arg(long)]
@@ -148,10 +200,10 @@ pub(crate) struct Train {
     #[arg(long)]
     pub(crate) target: Option<String>,
     /// Seed.
-    #[arg(long, default_value_t = 0)]
+    #[arg(short, long, default_value_t = 0, value_parser = whole, allow_negative_numbers = true)]
     pub(crate) seed: u64,
     /// Last step [default: the task's]
-    #[arg(long)]
+    #[arg(short = 'n', long, value_parser = whole, allow_negative_numbers = true)]
     pub(crate) steps: Option<u64>,
     /// Random streams: fast or reference [default: fast]
     #[arg(long)]
@@ -163,13 +215,13 @@ pub(crate) struct Train {
     #[arg(long)]
     pub(crate) denoiser: Option<nalm::Denoiser>,
     /// Hidden units of an MLP.
-    #[arg(long)]
+    #[arg(long, value_parser = size, allow_negative_numbers = true)]
     pub(crate) hidden: Option<usize>,
     /// Learning rate [default: the module's published one]
-    #[arg(long, allow_negative_numbers = true)]
+    #[arg(long, value_parser = number, allow_negative_numbers = true)]
     pub(crate) learning_rate: Option<f64>,
     /// Variance of the gradient noise at step 0.
-    #[arg(long, allow_negative_numbers = true)]
+    #[arg(long, value_parser = number, allow_negative_numbers = true)]
     pub(crate) gradient_noise: Option<f64>,
     /// Any option of the module or setting of the task (see nalm describe), such as start=[0.5,0.9]; may be repeated.
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_set)]
@@ -177,12 +229,64 @@ pub(crate) struct Train {
     /// Train in phases: a schedule from nalm list schedules, such as second-order; steps are then the schedule's.
     #[arg(long, conflicts_with = "steps")]
     pub(crate) schedule: Option<String>,
-    /// Print the outcome as JSON.
+    /// Print the outcome as one line of JSON, so that a loop makes JSON lines.
     #[arg(long)]
     pub(crate) json: bool,
     /// Write the logged errors to this CSV file.
     #[arg(long)]
     pub(crate) curve: Option<PathBuf>,
+}
+
+/// Train several units with the same seeds and compare them. Runs are kept in the store, so that asking again costs nothing.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n  nalm compare nmu snmu --range 'U[-2,-1)'\n  nalm compare nmu snmu 'snmu noise=U[1,2]' --range 'U[3,4)' --test-range 'U[4,10)' --seeds 25\n  nalm compare nmu snmu --task arithmetic --range 'U[-2,2)' --steps 50000 --html compare.html\n  nalm compare real-npu nalu --operation div --json"
+)]
+pub(crate) struct Compare {
+    /// Units, each with options such as 'snmu noise=U[1,2]', or stacks such as 'nau 100->3, snmu'; the first is what the others are compared with.
+    #[arg(required = true)]
+    pub(crate) models: Vec<String>,
+    /// The task (see nalm list tasks).
+    #[arg(short, long, default_value = "single-module")]
+    pub(crate) task: String,
+    /// The operation to learn [default: mul]
+    #[arg(long)]
+    pub(crate) operation: Option<nalm::Operation>,
+    /// Training range; may be repeated [default: U[1,2)]
+    #[arg(short, long)]
+    pub(crate) range: Vec<nalm::Distribution>,
+    /// Test ranges of these, one each and in their order [default: the published ones]
+    #[arg(long, requires = "range")]
+    pub(crate) test_range: Vec<nalm::Distribution>,
+    /// Seeds of each unit.
+    #[arg(short, long, default_value_t = 25, value_parser = count, allow_negative_numbers = true)]
+    pub(crate) seeds: u64,
+    /// Last step [default: the task's]
+    #[arg(short = 'n', long, value_parser = whole, allow_negative_numbers = true)]
+    pub(crate) steps: Option<u64>,
+    /// A setting of the units that have it, such as learning_rate=0.01; may be repeated.
+    #[arg(long, value_name = "KEY=VALUE", value_parser = parse_set)]
+    pub(crate) set: Vec<(String, Value)>,
+    /// Write a page with figure and tables, too.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Threads [default: all cores]
+    #[arg(short = 'j', long, env = "NALM_THREADS", hide_env_values = true, value_parser = parse_threads, allow_negative_numbers = true)]
+    pub(crate) threads: Option<usize>,
+    /// Where rows are kept.
+    #[arg(long, env = "NALM_STORE", hide_env_values = true, default_value = "results")]
+    pub(crate) store: PathBuf,
+}
+
+impl Compare {
+    /// What it says besides models, task and seeds.
+    pub(crate) fn changes(&self) -> Changes {
+        let (range, test_range) = (self.range.clone(), self.test_range.clone());
+        Changes { steps: self.steps, set: self.set.clone(), range, test_range, ..Changes::default() }
+    }
 }
 
 /// Which experiments, and what is changed of them.
@@ -191,20 +295,27 @@ pub(crate) struct Choice {
     /// Names (see nalm list experiments) or TOML files; `all` for every one.
     #[arg(required = true)]
     pub(crate) experiments: Vec<String>,
+    #[command(flatten)]
+    pub(crate) changes: Changes,
+}
+
+/// What is changed of experiments.
+#[derive(Args, Debug, Default)]
+pub(crate) struct Changes {
     /// How much of it: smoke, quick or paper; with images also laptop [default: the file's]
-    #[arg(long)]
+    #[arg(short, long)]
     pub(crate) preset: Option<String>,
     /// Seeds instead of the preset's.
-    #[arg(long)]
+    #[arg(short, long, value_parser = count, allow_negative_numbers = true)]
     pub(crate) seeds: Option<u64>,
     /// Last step instead of the preset's.
-    #[arg(long)]
+    #[arg(short = 'n', long, value_parser = whole, allow_negative_numbers = true)]
     pub(crate) steps: Option<u64>,
     /// Random streams instead of the preset's.
     #[arg(long)]
     pub(crate) stream: Option<nalm::Stream>,
     /// Training range instead of the preset's; may be repeated.
-    #[arg(long)]
+    #[arg(short, long)]
     pub(crate) range: Vec<nalm::Distribution>,
     /// Test ranges of these, one each and in their order [default: the published ones]
     #[arg(long, requires = "range")]
@@ -218,13 +329,37 @@ pub(crate) struct Choice {
 }
 
 impl Choice {
+    /// The same choice as words of another command line.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let Changes { preset, seeds, steps, stream, range, test_range, set, sweep } = &self.changes;
+        let mut words = self.experiments.clone();
+        let mut add = |name: &str, value: String| words.extend([format!("--{name}"), value]);
+        preset.iter().for_each(|preset| add("preset", preset.clone()));
+        seeds.iter().for_each(|seeds| add("seeds", seeds.to_string()));
+        steps.iter().for_each(|steps| add("steps", steps.to_string()));
+        stream.iter().for_each(|stream| add("stream", stream.to_string()));
+        range.iter().for_each(|range| add("range", range.to_string()));
+        test_range.iter().for_each(|range| add("test-range", range.to_string()));
+        set.iter().for_each(|(key, value)| add("set", format!("{key}={}", written(value))));
+        for (key, values) in sweep {
+            add("sweep", format!("{key}={}", values.iter().map(written).collect::<Vec<_>>().join(";")));
+        }
+        words
+    }
+
+    /// What the command line changes.
+    pub(crate) fn overrides(&self) -> anyhow::Result<Overrides> {
+        self.changes.overrides()
+    }
+}
+
+impl Changes {
     /// What the command line changes.
     pub(crate) fn overrides(&self) -> anyhow::Result<Overrides> {
         let (trained, tested) = (self.range.len(), self.test_range.len());
-        anyhow::ensure!(
-            tested == 0 || tested == trained,
-            "there are {trained} ranges and {tested} test ranges; give each range its own, in the same order"
-        );
+        let text =
+            format!("there are {trained} ranges and {tested} test ranges; give each range its own, in the same order");
+        anyhow::ensure!(tested == 0 || tested == trained, nalm_lab::Error::Request(text));
         let steps = self.steps.map(|steps| ("steps".to_string(), steps.into()));
         let stream = self.stream.map(|stream| ("stream".to_string(), stream.to_string().into()));
         let test = |k: usize| self.test_range.get(k).map(ToString::to_string);
@@ -242,16 +377,72 @@ impl Choice {
 /// USR1: exit code 75); the same command continues.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  nalm run single-module --preset quick\n  nalm run my-experiment.toml --seeds 100 --dry-run\n  nalm run single-module --set learning_rate=0.01"
+    after_help = "Examples:\n  nalm run single-module --preset quick\n  nalm run my-experiment.toml --seeds 100 --dry-run\n  nalm run single-module --set learning_rate=0.01\n  nalm run noise-sweep --preset paper --shard auto --steal"
 )]
+pub(crate) struct Sharded {
+    #[command(flatten)]
+    pub(crate) run: Run,
+    /// Carry out one of N parts of the plan, counted from 0. With auto, the variables of the scheduler say which (Slurm, LSF, SGE, MPI), or auto/N where
+    /// they do not tell how many there are (PBS, HyperQueue)
+    #[arg(long, value_name = "I/N|auto", value_parser = parse_part)]
+    pub(crate) shard: Option<Part>,
+    /// Then go on with what the other parts still lack.
+    #[arg(long, requires = "shard")]
+    pub(crate) steal: bool,
+}
+
+fn parse_part(text: &str) -> nalm_lab::Result<Part> {
+    text.parse()
+}
+
+/// What is to be run, and on what.
+#[derive(Args, Debug)]
 pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) choice: Choice,
-    /// Threads [default: all cores]
-    #[arg(long, value_parser = parse_threads)]
+    /// Threads [default: all cores, or those that a scheduler allots]
+    #[arg(short = 'j', long, env = "NALM_THREADS", hide_env_values = true, value_parser = parse_threads, allow_negative_numbers = true)]
     pub(crate) threads: Option<usize>,
     /// Where rows are kept.
-    #[arg(long, default_value = "results")]
+    #[arg(long, env = "NALM_STORE", hide_env_values = true, default_value = "results")]
+    pub(crate) store: PathBuf,
+    /// Where MNIST's four IDX files are [default: NALM_MNIST, or the project's data/mnist]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) mnist: Option<PathBuf>,
+    /// Seconds between two checkpoints of a run with images.
+    #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = whole, allow_negative_numbers = true)]
+    pub(crate) checkpoint: u64,
+    /// Say what would be done.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+/// Write a script in which so many tasks carry out what the store still lacks, and submit it. Tasks may be killed, started twice or never: the
+/// same command submits what is missing then. How to go about it: docs/cluster.md.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n  nalm submit noise-sweep --preset paper --scheduler slurm --tasks 8 --cpus 16 --time 2h --directive=--partition=long\n  nalm submit single-module --scheduler lsf --tasks 4 --print\n  nalm submit single-module --scheduler local --tasks 2 --cpus 1"
+)]
+pub(crate) struct Submit {
+    #[command(flatten)]
+    pub(crate) choice: Choice,
+    /// slurm, lsf, pbs, sge or hq; local for processes on this machine.
+    #[arg(long, value_parser = parse_scheduler)]
+    pub(crate) scheduler: &'static Scheduler,
+    /// Workers; each takes its part of the plan, and then what others lack.
+    #[arg(long, default_value_t = 1, value_parser = parse_threads)]
+    pub(crate) tasks: usize,
+    /// Processors of each worker.
+    #[arg(long, default_value_t = 4, value_parser = parse_threads)]
+    pub(crate) cpus: usize,
+    /// The most that a worker may take, such as 90m, 2h or 1:30:00 [default: from what rows in the store took]
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub(crate) time: Option<u64>,
+    /// A line of your own for the scheduler, such as --directive=--partition=long; may be repeated.
+    #[arg(long, value_name = "LINE", allow_hyphen_values = true)]
+    pub(crate) directive: Vec<String>,
+    /// Where rows are kept, and scripts and logs in its folder jobs.
+    #[arg(long, env = "NALM_STORE", hide_env_values = true, default_value = "results")]
     pub(crate) store: PathBuf,
     /// Where MNIST's four IDX files are [default: NALM_MNIST, or the project's data/mnist]
     #[arg(long, value_name = "DIR")]
@@ -259,16 +450,53 @@ pub(crate) struct Run {
     /// Seconds between two checkpoints of a run with images.
     #[arg(long, value_name = "SECONDS", default_value_t = 120)]
     pub(crate) checkpoint: u64,
-    /// Say what would be done.
+    /// Print the script, and submit nothing.
     #[arg(long)]
-    pub(crate) dry_run: bool,
+    pub(crate) print: bool,
+}
+
+fn parse_scheduler(text: &str) -> nalm_lab::Result<&'static Scheduler> {
+    text.parse()
+}
+
+/// Seconds from 90m, 2h, 1h30m, 45s, H:MM:SS or D-H:MM:SS.
+fn parse_time(text: &str) -> Result<u64, String> {
+    let wrong = || "give a time such as 90m, 2h, 1h30m or 1:30:00 (hours, minutes, seconds)".to_string();
+    let whole = |text: &str| text.parse::<u64>().ok().filter(|n| *n < 100_000);
+    let sum = |parts: &[(Option<u64>, u64)]| {
+        parts.iter().try_fold(0, |sum, (n, unit)| Some(sum + (*n)? * unit)).filter(|seconds| *seconds > 0)
+    };
+    let (days, rest) = text.split_once('-').map_or((Some(0), text), |(days, rest)| (whole(days), rest));
+    if let [hours, minutes, seconds] = *rest.split(':').collect::<Vec<_>>() {
+        let parts = [(days, 86_400), (whole(hours), 3_600), (whole(minutes), 60), (whole(seconds), 1)];
+        return sum(&parts).ok_or_else(wrong);
+    }
+    let mut parts = Vec::new();
+    let mut rest = text;
+    while let Some(end) = rest.find(['d', 'h', 'm', 's']) {
+        let unit = match rest.as_bytes()[end] {
+            b'd' => 86_400,
+            b'h' => 3_600,
+            b'm' => 60,
+            _ => 1,
+        };
+        parts.push((whole(&rest[..end]), unit));
+        rest = &rest[end + 1..];
+    }
+    if rest.is_empty() { sum(&parts).ok_or_else(wrong) } else { Err(wrong()) }
 }
 
 fn parse_threads(text: &str) -> Result<usize, String> {
-    text.parse().ok().filter(|n| *n > 0).ok_or_else(|| "give a number of threads, at least 1".into())
+    text.parse().ok().filter(|n| *n > 0).ok_or_else(|| "it must be a whole number, 1 or more".into())
 }
 
 impl Run {
+    /// With a store and threads, and nothing else said.
+    pub(crate) fn of_store(store: &std::path::Path, threads: Option<usize>) -> Self {
+        let choice = Choice { experiments: Vec::new(), changes: Changes::default() };
+        Self { choice, threads, store: store.into(), mnist: None, checkpoint: 120, dry_run: false }
+    }
+
     /// What the command line changes. All experiments at full length is a matter of many hours, and so has to be asked for.
     pub(crate) fn overrides(&self) -> anyhow::Result<Overrides> {
         let mut overrides = self.choice.overrides()?;
@@ -283,6 +511,14 @@ impl Run {
 fn value(text: &str) -> Value {
     let parsed = text.trim().parse::<toml::Value>().ok();
     parsed.and_then(|value| serde_json::to_value(value).ok()).unwrap_or_else(|| text.into())
+}
+
+/// A value as text that [`value`] reads as the same.
+fn written(given: &Value) -> String {
+    match given {
+        Value::String(text) if value(text) == *given => text.clone(),
+        other => other.to_string(),
+    }
 }
 
 fn parse_set(text: &str) -> Result<(String, Value), String> {
@@ -309,7 +545,7 @@ pub(crate) struct Reproduce {
 #[derive(Args, Debug)]
 pub(crate) struct Output {
     /// Where pages, figures and tables go.
-    #[arg(long, default_value = "report")]
+    #[arg(short, long, default_value = "report")]
     pub(crate) out: PathBuf,
     /// Write each figure as PNG, too.
     #[arg(long)]
@@ -339,7 +575,7 @@ pub(crate) struct Report {
     #[command(flatten)]
     pub(crate) choice: Choice,
     /// Where rows are kept.
-    #[arg(long, default_value = "results")]
+    #[arg(long, env = "NALM_STORE", hide_env_values = true, default_value = "results")]
     pub(crate) store: PathBuf,
     #[command(flatten)]
     pub(crate) output: Output,
@@ -399,35 +635,43 @@ pub(crate) struct Verify {
     #[arg(long, value_name = "FILE", requires = "record")]
     pub(crate) data: Vec<PathBuf>,
     /// Threads [default: all cores]
-    #[arg(long, value_parser = parse_threads)]
+    #[arg(short = 'j', long, env = "NALM_THREADS", hide_env_values = true, value_parser = parse_threads, allow_negative_numbers = true)]
     pub(crate) threads: Option<usize>,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// Rows, segments and conflicts of a store, and what each experiment still lacks.
+/// Rows, segments and conflicts of a store, and how far the experiments are that were run into it.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  nalm status --store results\n  nalm status single-module my-experiment.toml\n\nWith names, it exits with 3 while runs of them are missing."
+    after_help = "Examples:\n  nalm status\n  nalm status --all\n  nalm status single-module my-experiment.toml --set learning_rate=0.01\n  nalm status noise-sweep --preset paper --watch\n\nWith names, it exits with 3 while runs of them are missing."
 )]
 pub(crate) struct Status {
-    /// Experiments that come with nalm, or files [default: all that come with nalm, at every preset]
+    /// Experiments that come with nalm, or files [default: those that the store has runs of, your own first]
     pub(crate) experiments: Vec<String>,
-    /// How much of them [default: the experiment's own]
-    #[arg(long, requires = "experiments")]
-    pub(crate) preset: Option<String>,
+    /// Also those that come with nalm and of which the store has nothing.
+    #[arg(short, long, conflicts_with = "experiments")]
+    pub(crate) all: bool,
+    #[command(flatten)]
+    pub(crate) changes: Changes,
     /// Where rows are kept.
-    #[arg(long, default_value = "results")]
+    #[arg(long, env = "NALM_STORE", hide_env_values = true, default_value = "results")]
     pub(crate) store: PathBuf,
+    /// Look again every so many seconds, until nothing is missing.
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "10", requires = "experiments",
+          value_parser = count)]
+    pub(crate) watch: Option<u64>,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// Write all rows as a table or as JSON lines, in the order of their identity.
+/// Write rows as a table or as JSON lines, in the order of their identity.
 #[derive(Args, Debug)]
-#[command(after_help = "Example: nalm export --csv - | nalm stats /dev/stdin")]
+#[command(
+    after_help = "Examples:\n  nalm export --csv - | nalm stats -\n  nalm export --csv failures.csv --module snmu --range 'U[-2,-1)' --status diverged"
+)]
 pub(crate) struct Export {
     /// A CSV file with the columns that nalm stats reads; - for the standard output.
     #[arg(long, required_unless_present = "jsonl")]
@@ -435,18 +679,39 @@ pub(crate) struct Export {
     /// A file with one JSON object per line; - for the standard output.
     #[arg(long)]
     pub(crate) jsonl: Option<PathBuf>,
+    /// Only rows of this experiment, at any preset, or of a file; may be repeated.
+    #[arg(short, long, value_name = "NAME")]
+    pub(crate) experiment: Vec<String>,
+    /// Only rows of this module, or of stacks with it; may be repeated.
+    #[arg(short, long)]
+    pub(crate) module: Vec<String>,
+    /// Only rows trained on this range; may be repeated.
+    #[arg(short, long)]
+    pub(crate) range: Vec<nalm::Distribution>,
+    /// Only rows that ended so: completed, diverged, solved or unsolved; may be repeated.
+    #[arg(long, value_enum)]
+    pub(crate) status: Vec<Ended>,
     /// Where rows are kept.
-    #[arg(long, default_value = "results")]
+    #[arg(long, env = "NALM_STORE", hide_env_values = true, default_value = "results")]
     pub(crate) store: PathBuf,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Ended {
+    Completed,
+    Diverged,
+    Solved,
+    Unsolved,
 }
 
 /// Intervals for anybody's runs: a CSV with the columns seed, solved, solved_at, sparsity_error, and any others to group by.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  nalm stats runs.csv\n  nalm stats runs.csv --paired NMU,sNMU\n\nsolved is true or false; solved_at and sparsity_error may be NA."
+    after_help = "Examples:\n  nalm stats runs.csv\n  nalm stats runs.csv --paired NMU,sNMU\n  nalm export --csv - | nalm stats -\n\nsolved is true or false; solved_at and sparsity_error may be NA."
 )]
 pub(crate) struct Stats {
-    /// The table.
+    /// The table; - for the standard input.
     pub(crate) file: PathBuf,
     /// Print JSON.
     #[arg(long, conflicts_with = "csv")]
@@ -491,4 +756,79 @@ pub(crate) enum Store {
         /// The store.
         store: PathBuf,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read() {
+        for (text, seconds) in [
+            ("90m", 5_400),
+            ("2h", 7_200),
+            ("1h30m", 5_400),
+            ("45s", 45),
+            ("1d", 86_400),
+            ("1:30:00", 5_400),
+            ("2-00:00:10", 172_810),
+        ] {
+            assert_eq!(parse_time(text), Ok(seconds), "{text}");
+        }
+        for text in ["", "0", "10", "1:30", "h", "-1h", "0h", "2h3", "1:2:3:4", "x:00:00", "99999999999h", "1:-1:00"] {
+            assert!(parse_time(text).is_err(), "{text}");
+        }
+    }
+
+    /// What `submit` hands on to `run` means the same there.
+    #[test]
+    fn a_choice_is_written_as_it_was_read() {
+        let words = [
+            "single-module",
+            "own.toml",
+            "--preset",
+            "quick",
+            "--seeds",
+            "3",
+            "--steps",
+            "100",
+            "--stream",
+            "reference",
+            "--range",
+            "U[1,2)",
+            "--range",
+            "U[3,4)",
+            "--test-range",
+            "U[2,6)",
+            "--test-range",
+            "U[4,5)",
+            "--set",
+            "learning_rate=0.01",
+            "--set",
+            "noise=U[1,3]",
+            "--set",
+            "start=[0.5,0.9]",
+            "--set",
+            "label=\"5\"",
+            "--set",
+            "halved=true",
+            "--sweep",
+            "noise=U[1,2];batch",
+            "--sweep",
+            "inputs=2;3",
+        ];
+        let read = |words: &[String]| match Cli::try_parse_from(
+            ["nalm", "run"].into_iter().map(String::from).chain(words.to_vec()),
+        )
+        .unwrap()
+        .verb
+        {
+            Verb::Run(sharded) => sharded.run.choice,
+            other => panic!("{other:?}"),
+        };
+        let first = read(&words.map(String::from));
+        let second = read(&first.words());
+        assert_eq!(format!("{first:?}"), format!("{second:?}"));
+        assert_eq!((first.changes.set.len(), first.changes.sweep.len()), (5, 2));
+    }
 }

@@ -8,15 +8,31 @@ use std::io::ErrorKind;
 
 /// Experiments lack runs: nothing went wrong, but it is not all there.
 #[derive(Debug)]
-pub(crate) struct Incomplete(pub(crate) String);
+pub(crate) struct Incomplete {
+    /// How many.
+    pub(crate) missing: usize,
+    pub(crate) text: String,
+}
 
 impl std::fmt::Display for Incomplete {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl std::error::Error for Incomplete {}
+
+/// Stopped by a signal, with what became of it.
+#[derive(Debug)]
+pub(crate) struct Stopped(pub(crate) String);
+
+impl std::fmt::Display for Stopped {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for Incomplete {}
+impl std::error::Error for Stopped {}
 
 /// The code of an error, by its first cause that has one.
 pub(crate) fn code(error: &anyhow::Error) -> u8 {
@@ -26,6 +42,9 @@ pub(crate) fn code(error: &anyhow::Error) -> u8 {
 fn own(cause: &(dyn std::error::Error + 'static)) -> Option<u8> {
     if cause.is::<Incomplete>() {
         return Some(3);
+    }
+    if cause.is::<Stopped>() {
+        return Some(STOPPED);
     }
     if cause.is::<nalm::Error>() {
         return Some(2);
@@ -72,7 +91,7 @@ mod tests {
             (nalm::Error::unknown("module", "x", &[]).into(), 2),
             (at(nalm::Error::unknown("module", "x", &[]).into()).into(), 2),
             (file(ErrorKind::NotFound).into(), 2),
-            (Incomplete("x".into()).into(), 3),
+            (Incomplete { missing: 1, text: "x".into() }.into(), 3),
             (Error::Unsound("x".into()).into(), 4),
             (newer.into(), 4),
             (file(ErrorKind::StorageFull).into(), 74),

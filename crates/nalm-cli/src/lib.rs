@@ -9,21 +9,26 @@
 //! nalm_cli::run(&registry, std::env::args_os());
 //! ```
 
-/// A line on the standard error. If nobody reads it, that is no reason to stop.
+/// A line on the standard error, unless nothing is to be said. If nobody reads it, that is no reason to stop.
 macro_rules! say {
     ($($text:tt)*) => {
-        _ = std::io::Write::write_all(&mut std::io::stderr(), $crate::shown(&format!("{}\n", format_args!($($text)*))).as_bytes())
+        if !$crate::terminal::is_quiet() {
+            _ = std::io::Write::write_all(&mut std::io::stderr(), $crate::shown(&format!("{}\n", format_args!($($text)*))).as_bytes());
+        }
     };
 }
 
 mod arguments;
 mod cmd;
+mod defaults;
 mod exit;
 mod progress;
 mod signal;
+mod terminal;
+mod usage;
 
 use arguments::{Cli, Verb};
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 use nalm_lab::Registry;
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -42,14 +47,27 @@ fn shown(text: &str) -> Cow<'_, str> {
 
 /// Does what the arguments say; the first of them is the name of the program.
 pub fn run(registry: &Registry, arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let verb = match Cli::try_parse_from(arguments) {
+    let parsed = match defaults::apply(Cli::command()) {
+        Ok(mut command) => {
+            command.try_get_matches_from_mut(arguments).and_then(|mut found| Cli::from_arg_matches_mut(&mut found))
+        }
+        Err(error) => {
+            terminal::complain(&error.to_string());
+            return ExitCode::from(exit::code(&error.into()));
+        }
+    };
+    let verb = match parsed {
         Ok(cli) => {
+            terminal::set_level(cli.quiet, cli.verbose);
             cli.instructions.into_iter().for_each(nalm::InstructionSet::prefer);
             cli.memory.into_iter().for_each(|bytes| registry.catalogue.memory.set(bytes));
             cli.verb
         }
         Err(error) => {
-            _ = error.print();
+            match usage::wrong(&error) {
+                Some(text) => terminal::complain(&text),
+                None => _ = error.print(),
+            }
             return ExitCode::from(error.exit_code() as u8);
         }
     };
@@ -57,10 +75,13 @@ pub fn run(registry: &Registry, arguments: impl IntoIterator<Item = OsString>) -
         say!("nalm: signals will not be heard: {error}");
     }
     let result = match verb {
-        Verb::Demo { seeds } => cmd::demo::run(seeds),
-        Verb::List { what, json } => cmd::list::run(registry, what, json),
+        Verb::Demo { seeds, html } => cmd::demo::run(registry, seeds, html.as_deref()),
+        Verb::Compare(arguments) => cmd::compare::run(registry, &arguments),
+        Verb::New { file } => cmd::new::run(registry, &file),
+        Verb::List { what, name, json } => cmd::list::run(registry, what, name.as_deref(), json),
         Verb::Train(arguments) => cmd::train::run(registry, &arguments),
         Verb::Run(arguments) => cmd::run::run(registry, &arguments),
+        Verb::Submit(arguments) => cmd::submit::run(registry, &arguments),
         Verb::Status(arguments) => cmd::status::run(registry, &arguments),
         Verb::Report(arguments) => cmd::report::run(registry, &arguments),
         Verb::Reproduce(arguments) => cmd::run::reproduce(registry, &arguments),
@@ -72,15 +93,15 @@ pub fn run(registry: &Registry, arguments: impl IntoIterator<Item = OsString>) -
         Verb::Stats(arguments) => cmd::stats::run(registry, &arguments),
         Verb::Gradcheck { module, json } => cmd::gradcheck::run(registry, module.as_deref(), json),
         Verb::Bench { json } => cmd::bench::run(json),
-        Verb::Completions { shell } => cmd::completions::run(shell),
-        Verb::Man => cmd::completions::man(),
+        Verb::Completions { shell } => cmd::completions::run(registry, shell),
+        Verb::Man { verb, out } => cmd::completions::man(registry, verb.as_deref(), out.as_deref()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let code = exit::code(&error);
             if code != 0 {
-                say!("nalm: {error:#}");
+                terminal::complain(&format!("{error:#}"));
             }
             ExitCode::from(code)
         }

@@ -2,13 +2,15 @@
 
 use crate::signal::Listening;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use nalm_lab::cluster::Others;
 use nalm_lab::pool::{Client, Progress as Reached};
+use nalm_lab::run::Spec;
 use std::io::IsTerminal;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Shows progress, and stops when told by a signal.
-pub(crate) struct Progress {
+pub(crate) struct Progress<'a> {
     listening: Listening,
     bar: Option<ProgressBar>,
     total: usize,
@@ -16,6 +18,8 @@ pub(crate) struct Progress {
     total_work: f64,
     start: Instant,
     state: Mutex<State>,
+    /// Who else works on the same runs.
+    others: Option<&'a Others<'a>>,
 }
 
 struct State {
@@ -23,20 +27,26 @@ struct State {
     head_start: Option<(f64, Instant)>,
     shown: Instant,
     done: usize,
+    elsewhere: usize,
 }
 
-impl Progress {
+impl<'a> Progress<'a> {
     /// Shows the progress of `total` runs that take `work` seconds of one core.
     pub(crate) fn new(total: usize, work: f64) -> Self {
-        let bar = std::io::stderr().is_terminal().then(|| {
+        let bar = (std::io::stderr().is_terminal() && !crate::terminal::is_quiet()).then(|| {
             let bar = ProgressBar::with_draw_target(Some(1_000), ProgressDrawTarget::stderr());
             let style = ProgressStyle::with_template("{bar:20} {wide_msg}");
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("█▌░"));
             bar
         });
         let now = Instant::now();
-        let state = Mutex::new(State { head_start: None, shown: now, done: 0 });
-        Self { listening: Listening::new(), bar, total, total_work: work, start: now, state }
+        let state = Mutex::new(State { head_start: None, shown: now, done: 0, elsewhere: 0 });
+        Self { listening: Listening::new(), bar, total, total_work: work, start: now, state, others: None }
+    }
+
+    /// With others who work on the same runs.
+    pub(crate) fn beside(self, others: Option<&'a Others<'a>>) -> Self {
+        Self { others, ..self }
     }
 
     /// Clears the bar and says what was done.
@@ -44,18 +54,24 @@ impl Progress {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
-        let done = self.state.lock().unwrap_or_else(PoisonError::into_inner).done;
-        say!("{done} runs in {:.1} s", self.start.elapsed().as_secs_f64());
+        let State { done, elsewhere, .. } = *self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let others = if elsewhere > 0 { format!("; {elsewhere} were done by others") } else { String::new() };
+        let s = if done == 1 { "" } else { "s" };
+        say!("{done} run{s} in {:.1} s{others}", self.start.elapsed().as_secs_f64());
     }
 
     fn text(&self, reached: Reached, (before, since): (f64, Instant)) -> String {
         let (spent, new) = (since.elapsed().as_secs_f64(), reached.work - before);
-        let left = match new > 0.0 {
-            true => format!("about {} to go", duration(spent * (self.total_work - reached.work).max(0.0) / new)),
-            false => "measuring".into(),
+        // What was measured over a moment, or over a small part of the work, says nothing about the rest.
+        let left = match spent >= 3.0 && new >= 0.02 * (self.total_work - before) {
+            true => format!(", about {} to go", duration(spent * (self.total_work - reached.work).max(0.0) / new)),
+            false => String::new(),
         };
         let passed = self.start.elapsed().as_secs_f64();
-        let mut text = format!("{} of {} runs, {}, {left}", reached.done, self.total, duration(passed));
+        let mut text = format!("{} of {} runs, {}{left}", reached.done, self.total, duration(passed));
+        if reached.elsewhere > 0 {
+            text += &format!(", {} done by others", reached.elsewhere);
+        }
         if reached.images > 0 {
             text += &format!(", {:.0} images/s", reached.images as f64 / passed.max(1e-9));
         }
@@ -63,14 +79,18 @@ impl Progress {
     }
 }
 
-impl Client for Progress {
+impl Client for Progress<'_> {
     fn stopped(&self) -> bool {
         self.listening.is_asked_to_stop()
     }
 
+    fn is_done(&self, run: &Spec) -> bool {
+        self.others.is_some_and(|others| others.has(run))
+    }
+
     fn progress(&self, reached: Reached) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.done = reached.done;
+        (state.done, state.elsewhere) = (reached.done, reached.elsewhere);
         // Whatever is there at the first look was done before.
         let head_start = *state.head_start.get_or_insert((reached.work, Instant::now()));
         let pause = if self.bar.is_some() { Duration::from_millis(100) } else { Duration::from_secs(30) };
@@ -114,10 +134,12 @@ mod tests {
         let mut progress = Progress::new(4, 400.0);
         let ago = Instant::now().checked_sub(Duration::from_secs(100)).unwrap();
         progress.start = ago;
-        let reached = |work| Reached { done: 1, work, images: 0 };
+        let reached = |work| Reached { done: 1, elsewhere: 0, work, images: 0 };
         assert_eq!(progress.text(reached(200.0), (0.0, ago)), "1 of 4 runs, 2 min, about 2 min to go");
         assert_eq!(progress.text(reached(200.0), (150.0, ago)), "1 of 4 runs, 2 min, about 7 min to go");
-        assert_eq!(progress.text(reached(150.0), (150.0, ago)), "1 of 4 runs, 2 min, measuring");
+        assert_eq!(progress.text(reached(150.0), (150.0, ago)), "1 of 4 runs, 2 min");
+        assert_eq!(progress.text(reached(152.0), (150.0, ago)), "1 of 4 runs, 2 min", "a hundredth is too little");
+        assert_eq!(progress.text(reached(200.0), (0.0, Instant::now())), "1 of 4 runs, 2 min", "a moment is too short");
         let images = Reached { images: 5_000, ..reached(200.0) };
         assert_eq!(progress.text(images, (0.0, ago)), "1 of 4 runs, 2 min, about 2 min to go, 50 images/s");
     }

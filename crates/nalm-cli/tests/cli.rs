@@ -29,9 +29,13 @@ fn stdout(output: &Output) -> String {
 fn every_verb_explains_itself_with_an_example() {
     for verb in [
         "demo",
+        "compare",
+        "new",
+        "man",
         "list",
         "train",
         "run",
+        "submit",
         "status",
         "report",
         "reproduce",

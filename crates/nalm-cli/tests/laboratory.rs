@@ -33,7 +33,7 @@ fn results_depend_neither_on_threads_nor_on_splitting() {
         }
     }
     assert_eq!(rows(here, "merged"), want);
-    assert!(succeed(here, &["status", "--store", "merged"]).contains("24 duplicates, 0 problems"));
+    assert!(succeed(here, &["status", "--store", "merged"]).contains("24 duplicates\n"));
     let checked = succeed(here, &["store", "merge", "part", "2", "--into", "again"]);
     assert!(checked.contains("rows       48") && checked.contains("duplicates 24"), "{checked}");
     let compact = |store: &str| succeed(here, &["store", "compact", store]);
@@ -46,10 +46,10 @@ fn nothing_is_done_twice() {
     let folder = tempfile::tempdir().unwrap();
     run_smoke(folder.path(), &[]);
     let again = nalm(folder.path(), &SMOKE);
-    assert!(String::from_utf8_lossy(&again.stderr).contains("48 of them done, 0 to do"));
+    assert!(String::from_utf8_lossy(&again.stderr).contains("48 runs, all done"));
     assert_eq!(segments(&folder.path().join("results")).len(), 1, "no segment without a row");
     let dry = nalm(folder.path(), &["run", "single-module-snmu", "--preset", "smoke", "--dry-run"]);
-    assert!(String::from_utf8_lossy(&dry.stderr).contains("9 runs, 6 of them done, 3 to do"), "shared runs are shared");
+    assert!(String::from_utf8_lossy(&dry.stderr).contains("9 runs, 6 done, 3 to do"), "shared runs are shared");
 }
 
 /// Long enough to be interrupted: 12 units on one range, 12 seeds.
@@ -102,7 +102,7 @@ fn a_stopped_run_seals_its_segment_and_says_that_it_can_continue() {
     assert_eq!(child.wait().unwrap().code(), Some(75));
     let text = std::fs::read_to_string(&segments(&folder.path().join("results"))[0]).unwrap();
     assert!(text.lines().last().unwrap().contains("\"sealed\":true"));
-    assert!(succeed(folder.path(), &["status"]).contains("0 torn lines"));
+    assert!(!succeed(folder.path(), &["status"]).contains("torn lines"));
 }
 
 #[test]

@@ -27,6 +27,7 @@
 //! # Ok::<(), nalm_lab::Error>(())
 //! ```
 
+pub mod cluster;
 pub mod error;
 pub mod experiment;
 pub mod figure;

@@ -5,11 +5,15 @@ use crate::files::{self, Files};
 use crate::run::{Row, Spec};
 use crate::task::{Advance, Catalogue, Finished, Run, Task, Watch};
 use std::collections::HashMap;
+use std::io::ErrorKind;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
+
+/// Milliseconds between two looks whether others have carried out a run that is under way.
+const LOOK_EVERY: u64 = 1_000;
 
 /// What is to be carried out, and how.
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +49,11 @@ impl Checkpoints<'_> {
         if !file.exists() {
             return Ok(());
         }
-        self.files.remove(&file).map_err(Error::file("cannot remove", &file))
+        match self.files.remove(&file) {
+            // Another worker was faster.
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            done => done.map_err(Error::file("cannot remove", &file)),
+        }
     }
 }
 
@@ -61,6 +69,10 @@ pub trait Client: Sync {
     fn stopped(&self) -> bool;
     /// How far all runs together are; called now and then.
     fn progress(&self, _progress: Progress) {}
+    /// Whether somebody else has carried out this run meanwhile, so that it need not be started, or brought to its end.
+    fn is_done(&self, _run: &Spec) -> bool {
+        false
+    }
     /// Something worth knowing that is no error.
     fn note(&self, _text: &str) {}
 }
@@ -70,6 +82,8 @@ pub trait Client: Sync {
 pub struct Progress {
     /// Runs that ended.
     pub done: usize,
+    /// Runs that others have carried out meanwhile.
+    pub elsewhere: usize,
     /// Estimated seconds of work done, what checkpoints saved included.
     pub work: f64,
     /// Images trained.
@@ -94,34 +108,50 @@ pub fn cost(catalogue: &Catalogue, runs: &[Spec]) -> f64 {
     runs.iter().filter_map(|spec| Some(catalogue.task(spec.task()).ok()?.cost(spec))).sum()
 }
 
-/// Runs that are one, of one task.
+/// Runs that are one: they differ in length only, and the longest is on its way each of the others.
+pub(crate) struct Unit<'a> {
+    /// What they have in common, as a text that nothing else has.
+    pub(crate) key: String,
+    task: &'a dyn Task,
+    /// In the order of the plan.
+    pub(crate) specs: Vec<&'a Spec>,
+}
+
+/// Puts runs that are one together, in the order of the first of each.
+pub(crate) fn units<'a>(catalogue: &'a Catalogue, runs: &'a [Spec]) -> Result<Vec<Unit<'a>>> {
+    let mut places: HashMap<String, usize> = HashMap::new();
+    let mut units: Vec<Unit<'a>> = Vec::new();
+    for spec in runs {
+        let task = &**catalogue.task(spec.task())?;
+        let shared = task.shared(catalogue, spec);
+        match shared.as_ref().and_then(|key| places.get(key)) {
+            Some(place) => units[*place].specs.push(spec),
+            None => {
+                places.extend(shared.clone().map(|key| (key, units.len())));
+                units.push(Unit { key: shared.unwrap_or_else(|| spec.id()), task, specs: vec![spec] });
+            }
+        }
+    }
+    Ok(units)
+}
+
+/// A unit with its runs in ascending length, and what it costs.
 struct Job<'a> {
     task: &'a dyn Task,
     specs: Vec<&'a Spec>,
     cost: f64,
 }
 
-/// Runs that differ in length only are one: the longest. Short ones come first, in the order of the first of each; long ones, which take
-/// several threads if there are few, come last.
+/// Short ones come first, in the order of the plan; long ones, which take several threads if there are few, come last.
 fn jobs<'a>(catalogue: &'a Catalogue, runs: &'a [Spec]) -> Result<Vec<Job<'a>>> {
-    let mut places: HashMap<String, usize> = HashMap::new();
-    let mut jobs: Vec<Job<'a>> = Vec::new();
-    for spec in runs {
-        let task = &**catalogue.task(spec.task())?;
-        let shared = task.shared(catalogue, spec);
-        let known = shared.as_ref().and_then(|key| places.get(key).copied());
-        match known {
-            Some(place) => jobs[place].specs.push(spec),
-            None => {
-                places.extend(shared.map(|key| (key, jobs.len())));
-                jobs.push(Job { task, specs: vec![spec], cost: 0.0 });
-            }
-        }
-    }
-    for job in &mut jobs {
-        job.specs.sort_by_key(|spec| spec.whole("steps"));
-        job.cost = job.specs.iter().map(|spec| job.task.cost(spec)).sum();
-    }
+    let units = units(catalogue, runs)?.into_iter();
+    let mut jobs: Vec<Job<'a>> = units
+        .map(|Unit { task, mut specs, .. }| {
+            specs.sort_by_key(|spec| spec.whole("steps"));
+            let cost = specs.iter().map(|spec| task.cost(spec)).sum();
+            Job { task, specs, cost }
+        })
+        .collect();
     jobs.sort_by_key(|job| job.task.is_long());
     Ok(jobs)
 }
@@ -131,6 +161,8 @@ fn jobs<'a>(catalogue: &'a Catalogue, runs: &'a [Spec]) -> Result<Vec<Job<'a>>> 
 struct Counted {
     work: AtomicU64,
     images: AtomicU64,
+    /// Runs that others have carried out meanwhile.
+    elsewhere: AtomicUsize,
 }
 
 /// A job in the hands of a worker: what it takes, and what it tells.
@@ -145,11 +177,29 @@ struct Work<'a> {
     counted: &'a Counted,
     /// What was counted of this job already.
     before: AtomicU64,
+    /// When somebody last looked whether others have done it, in milliseconds since the start; and whether they have.
+    looked: AtomicU64,
+    start: Instant,
+    superseded: AtomicBool,
+}
+
+impl Work<'_> {
+    /// Whether others have carried out all of it meanwhile.
+    fn is_superseded(&self) -> bool {
+        let now = self.start.elapsed().as_millis() as u64;
+        if now >= self.looked.load(Relaxed) {
+            self.looked.store(now + LOOK_EVERY, Relaxed);
+            if self.job.specs.iter().all(|spec| self.client.is_done(spec)) {
+                self.superseded.store(true, Relaxed);
+            }
+        }
+        self.superseded.load(Relaxed)
+    }
 }
 
 impl Watch for Work<'_> {
     fn stopped(&self) -> bool {
-        self.abort.load(Relaxed) || self.client.stopped()
+        self.abort.load(Relaxed) || self.client.stopped() || self.is_superseded()
     }
 
     fn reached(&self, share: f64) {
@@ -184,14 +234,33 @@ pub fn carry_out(
             let own = order.threads / at_a_time + usize::from(worker < order.threads % at_a_time);
             let work = move || {
                 while let Some(job) = jobs.get(next.fetch_add(1, Relaxed)) {
-                    let before = AtomicU64::new(0);
-                    let work = Work { catalogue, order, job, threads: own, client, abort, counted, before };
-                    if work.stopped() {
-                        break;
-                    }
-                    let Some(result) = work.carry_out() else { break };
-                    if sender.send(result).is_err() {
-                        break;
+                    let (before, looked, superseded) = (AtomicU64::new(0), AtomicU64::new(0), AtomicBool::new(false));
+                    let start = Instant::now();
+                    let work = Work {
+                        catalogue,
+                        order,
+                        job,
+                        threads: own,
+                        client,
+                        abort,
+                        counted,
+                        before,
+                        looked,
+                        start,
+                        superseded,
+                    };
+                    let result = if work.stopped() { None } else { work.carry_out() };
+                    match result {
+                        Some(result) => {
+                            if sender.send(result).is_err() {
+                                break;
+                            }
+                        }
+                        None if work.superseded.load(Relaxed) => {
+                            counted.elsewhere.fetch_add(job.specs.len(), Relaxed);
+                            work.reached(1.0);
+                        }
+                        None => break,
                     }
                 }
             };
@@ -208,7 +277,8 @@ pub fn carry_out(
         drop(sender);
         let mut done = 0;
         let mut collect = || {
-            loop {
+            let mut ended = false;
+            while !ended {
                 match rows.recv_timeout(Duration::from_millis(100)) {
                     Ok(finished) => {
                         for one in finished? {
@@ -222,11 +292,12 @@ pub fn carry_out(
                         }
                     }
                     Err(mpsc::RecvTimeoutError::Timeout) => keep(None)?,
-                    Err(mpsc::RecvTimeoutError::Disconnected) => return Ok(()),
+                    Err(mpsc::RecvTimeoutError::Disconnected) => ended = true,
                 }
                 let (work, images) = (1e-3 * counted.work.load(Relaxed) as f64, counted.images.load(Relaxed));
-                client.progress(Progress { done, work, images });
+                client.progress(Progress { done, elsewhere: counted.elsewhere.load(Relaxed), work, images });
             }
+            Ok(())
         };
         let result = collect();
         if result.is_err() {
@@ -266,9 +337,15 @@ impl Work<'_> {
         let state = self.order.checkpoints.filter(|_| job.task.is_long()).zip(job.specs.first());
         let state = state.map(|(to, spec)| (to, to.file(spec)));
         if let Some((to, file)) = state.as_ref().filter(|(_, file)| file.exists()) {
-            let bytes = files::read(to.files, file)?;
-            if let Err(error) = run.restore(&bytes) {
-                self.client.note(&format!("{}: {error}; the run starts anew", file.display()));
+            match files::read(to.files, file) {
+                Ok(bytes) => {
+                    if let Err(error) = run.restore(&bytes) {
+                        self.client.note(&format!("{}: {error}; the run starts anew", file.display()));
+                    }
+                }
+                // Another worker has just finished the run.
+                Err(error) if error.io().is_some_and(|cause| cause.kind() == ErrorKind::NotFound) => {}
+                Err(error) => return Err(error),
             }
         }
         let save = |run: &dyn Run| match (&state, run.save()?) {
@@ -278,6 +355,10 @@ impl Work<'_> {
         let mut saved = Instant::now();
         loop {
             match run.advance(self)? {
+                Advance::Stopped if self.superseded.load(Relaxed) => {
+                    let mut states = state.iter().zip(&job.specs);
+                    return states.try_for_each(|((to, _), spec)| to.remove(spec)).map(|()| None);
+                }
                 Advance::Stopped => return save(&*run).map(|()| None),
                 Advance::Done(finished) => return Ok(Some(finished)),
                 Advance::Further if state.as_ref().is_some_and(|(to, _)| saved.elapsed() >= to.every) => {
@@ -325,6 +406,39 @@ mod tests {
         let rows = collect(&[spec("nmu").with("inputs", 1)]);
         assert_eq!((rows.len(), rows[0].status), (1, crate::run::Status::Failed));
         assert!(rows[0].reason.as_ref().unwrap().contains("inputs"), "{:?}", rows[0].reason);
+    }
+
+    /// A run that others have done is not started, and one that they finish meanwhile is given up; the rest is carried out.
+    #[test]
+    fn what_others_have_done_is_left_to_them() {
+        struct Beside {
+            own: String,
+            looks: AtomicUsize,
+            elsewhere: AtomicUsize,
+        }
+        impl Client for Beside {
+            fn stopped(&self) -> bool {
+                false
+            }
+            fn is_done(&self, run: &Spec) -> bool {
+                // The endless one is found done at the second look, when it is under way.
+                run.id() != self.own && (run.whole("steps") == Some(50) || self.looks.fetch_add(1, Relaxed) > 0)
+            }
+            fn progress(&self, reached: Progress) {
+                self.elsewhere.store(reached.elsewhere, Relaxed);
+            }
+        }
+        let (own, done) = (spec("nmu").with("steps", 50), spec("snmu").with("steps", 50));
+        let runs = [own.clone(), done, spec("npu").with("steps", 1_000_000_000_u64)];
+        let client = Beside { own: own.id(), looks: AtomicUsize::new(0), elsewhere: AtomicUsize::new(0) };
+        let mut rows = Vec::new();
+        let keep = |finished: Option<Finished>| {
+            rows.extend(finished.map(|finished| finished.row.id));
+            Ok(())
+        };
+        carry_out(&Catalogue::default(), &Order { runs: &runs, ..Order::default() }, &client, keep).unwrap();
+        assert_eq!(rows, [own.id()]);
+        assert!(client.elsewhere.load(Relaxed) == 2 && client.looks.load(Relaxed) >= 2);
     }
 
     #[test]

@@ -137,7 +137,7 @@ fn cycles_are_found() {
 }
 
 /// The laboratory's stations in the order of the data; each may import those before it only.
-const STATIONS: [&str; 13] = [
+const STATIONS: [&str; 14] = [
     "error",
     "files",
     "memory",
@@ -147,6 +147,7 @@ const STATIONS: [&str; 13] = [
     "experiment",
     "pool",
     "store",
+    "cluster",
     "summary",
     "figure",
     "report",

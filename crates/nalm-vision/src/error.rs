@@ -32,12 +32,28 @@ pub enum Error {
     /// The folder that was named does not hold what it should.
     #[error("the folder of --mnist or NALM_MNIST must hold the four MNIST files: {0}")]
     Folder(Box<Error>),
+    /// A folder without MNIST's files.
+    #[error(
+        "{} lacks MNIST's file {file}{}; give the folder of the four gzipped IDX files with --mnist DIR or NALM_MNIST",
+        folder.display(),
+        if folder.is_dir() { "" } else { ", for there is no such folder" }
+    )]
+    NotThere {
+        /// The folder.
+        folder: PathBuf,
+        /// The first file that is missing.
+        file: &'static str,
+    },
     /// No folder was named, and none was found.
     #[error(
-        "MNIST is not here: no folder data/mnist in or above the working folder or the binary's; say where its four IDX files are with \
-         --mnist DIR or NALM_MNIST"
+        "MNIST is not here: there is no folder data/mnist in or above {}; give the folder of the four gzipped IDX files with --mnist DIR or \
+         NALM_MNIST",
+        looked.iter().map(|folder| folder.display().to_string()).collect::<Vec<_>>().join(" or ")
     )]
-    Missing,
+    Missing {
+        /// Where the search began.
+        looked: Vec<PathBuf>,
+    },
     /// A value outside of its domain.
     #[error("{what} is {got}; {want}")]
     Value {

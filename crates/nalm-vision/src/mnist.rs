@@ -4,7 +4,7 @@ use crate::error::Error;
 use flate2::read::GzDecoder;
 use sha2::{Digest, Sha256};
 use std::fs;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 /// Rows and columns of an image.
@@ -84,11 +84,16 @@ impl Mnist {
     pub fn find(given: Option<&Path>) -> Result<Self, Error> {
         let named = given.map(Path::to_path_buf).or_else(|| std::env::var_os("NALM_MNIST").map(PathBuf::from));
         if let Some(folder) = named {
-            return Self::load(&folder).map_err(|cause| Error::Folder(Box::new(cause)));
+            return Self::load(&folder).map_err(|cause| match cause {
+                missing @ Error::NotThere { .. } => missing,
+                cause => Error::Folder(Box::new(cause)),
+            });
         }
-        let starts = [std::env::current_dir().ok(), std::env::current_exe().ok()];
-        let mut folders = starts.iter().flatten().flat_map(|start| start.ancestors()).map(|at| at.join("data/mnist"));
-        Self::load(&folders.find(|folder| folder.is_dir()).ok_or(Error::Missing)?)
+        let binary = std::env::current_exe().ok().and_then(|file| Some(file.parent()?.to_path_buf()));
+        let looked: Vec<PathBuf> = std::env::current_dir().ok().into_iter().chain(binary).collect();
+        let mut folders = looked.iter().flat_map(|start| start.ancestors()).map(|at| at.join("data/mnist"));
+        let folder = folders.find(|folder| folder.is_dir());
+        Self::load(&folder.ok_or(Error::Missing { looked })?)
     }
 
     /// Reads the four files of a folder.
@@ -104,7 +109,10 @@ impl Mnist {
 /// The contents of a file without its header.
 fn read(folder: &Path, file: &File) -> Result<Vec<u8>, Error> {
     let path = folder.join(file.name);
-    let packed = fs::read(&path).map_err(|source| Error::Read { file: path.clone(), source })?;
+    let packed = fs::read(&path).map_err(|source| match source.kind() {
+        ErrorKind::NotFound => Error::NotThere { folder: folder.into(), file: file.name },
+        _ => Error::Read { file: path.clone(), source },
+    })?;
     let content = |got: String, want: String| Error::Content { file: path.clone(), what: file.what, got, want };
     let header = if file.size == 1 { 8 } else { 16 };
     let whole = header + file.count * file.size;

@@ -23,6 +23,8 @@ pub struct Config {
     pub held_out: usize,
     /// Steps between two evaluations.
     pub log_every: u64,
+    /// Whether the last step is evaluated, too, where it is none of these; published runs do without.
+    pub log_last: bool,
     /// Which random streams to draw from.
     pub stream: Stream,
     /// The optimiser.
@@ -80,6 +82,7 @@ impl Config {
             test: 10_000,
             held_out: 1_024,
             log_every: 1_000,
+            log_last: false,
             stream: Stream::Fast,
             optimiser: Optimiser::adam(learning_rate),
             loss: LossPlan::default(),

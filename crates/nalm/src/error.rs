@@ -134,8 +134,13 @@ impl Error {
 
     /// Checks a number and names it if it is out of its domain.
     pub fn check(ok: bool, what: &'static str, got: f64, want: &'static str) -> Result<(), Self> {
-        if ok { Ok(()) } else { Err(Error::Value { what, got: got.to_string(), want }) }
+        if ok { Ok(()) } else { Err(Error::Value { what, got: short(got), want }) }
     }
+}
+
+/// A number as people write it: very large and very small ones with an exponent.
+pub(crate) fn short(x: f64) -> String {
+    if x == 0.0 || !x.is_finite() || (1e-5..1e15).contains(&x.abs()) { x.to_string() } else { format!("{x:e}") }
 }
 
 /// The number of insertions, deletions, substitutions and swaps of neighbours, ignoring case.

@@ -296,6 +296,11 @@ impl FromStr for Noise {
             }
             ("learnable", &[start]) => Noise::Learnable { start },
             _ if name == "U" || NOISES.iter().any(|spec| spec.name == name) => return Err(syntax()),
+            ("", &[low, high]) => {
+                let (what, got) = (format!("'{trimmed}'"), Noise::Uniform { low, high });
+                let instead = format!("did you mean {got}?");
+                return Err(Error::Unsupported { what, when: "as a noise".into(), instead });
+            }
             _ => {
                 let names: Vec<&str> = NOISES.iter().map(|spec| spec.name).collect();
                 return Err(Error::unknown("noise", name, &names));

@@ -1,6 +1,7 @@
 //! Where inputs come from: intervals, unions of intervals and other distributions.
 
 use crate::Error;
+use crate::error::short;
 use std::fmt::{self, Display};
 use std::str::FromStr;
 
@@ -102,7 +103,7 @@ impl Uniform {
 impl Display for Uniform {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (k, Interval { low, high }) in self.0.iter().enumerate() {
-            write!(f, "{}U[{low},{high})", if k > 0 { "∪" } else { "" })?;
+            write!(f, "{}U[{},{})", if k > 0 { "∪" } else { "" }, short(*low), short(*high))?;
         }
         Ok(())
     }
@@ -111,16 +112,24 @@ impl Display for Uniform {
 impl FromStr for Uniform {
     type Err = Error;
 
-    /// Reads `U[1,2)` and unions written with `∪` or `|`; the leading `U` may be left out.
+    /// Reads `U[1,2)` and unions written with `∪` or `|`; the leading `U` may be left out. A closed upper end is refused, because none is
+    /// ever drawn.
     fn from_str(text: &str) -> Result<Self, Error> {
         let syntax = || Error::Syntax { what: "range", got: text.into(), example: "U[-2,-1) or U[-6,-2)∪U[2,6)" };
         let intervals = text.split(['∪', '|']).map(|part| {
             let part = part.trim();
             let part = part.strip_prefix('U').unwrap_or(part);
+            let closed = part.ends_with(']');
             let inner = part.strip_prefix('[').and_then(|p| p.strip_suffix([')', ']'])).ok_or_else(syntax)?;
             let (low, high) = inner.split_once(',').ok_or_else(syntax)?;
             let number = |s: &str| s.trim().parse::<f64>().map_err(|_| syntax());
-            Interval::new(number(low)?, number(high)?)
+            let interval = Interval::new(number(low)?, number(high)?)?;
+            if closed {
+                let open = Uniform(vec![interval]);
+                let instead = format!("write {open}: the upper end of a range is never drawn");
+                return Err(Error::Unsupported { what: text.into(), when: "as a range".into(), instead });
+            }
+            Ok(interval)
         });
         Uniform::union(intervals.collect::<Result<_, _>>()?)
     }
@@ -199,10 +208,10 @@ impl Display for Distribution {
             Distribution::Uniform(range) => write!(f, "{range}"),
             Distribution::Halves(first, second) => write!(f, "halves({first};{second})"),
             Distribution::TruncatedNormal { mean, deviation, inside: Interval { low, high } } => {
-                write!(f, "N({mean},{deviation})[{low},{high})")
+                write!(f, "N({},{})[{},{})", short(*mean), short(*deviation), short(*low), short(*high))
             }
-            Distribution::Exponential { scale } => write!(f, "Exp({scale})"),
-            Distribution::Benford(Interval { low, high }) => write!(f, "Benford[{low},{high})"),
+            Distribution::Exponential { scale } => write!(f, "Exp({})", short(*scale)),
+            Distribution::Benford(Interval { low, high }) => write!(f, "Benford[{},{})", short(*low), short(*high)),
         }
     }
 }
@@ -266,6 +275,10 @@ mod tests {
             assert_eq!(text.parse::<Uniform>().unwrap().to_string(), text);
         }
         assert_eq!("[2,6) | [-6,-2)".parse::<Uniform>().unwrap().to_string(), "U[-6,-2)∪U[2,6)");
+        // Nobody reads three hundred digits.
+        for text in ["U[1e300,2e300)", "U[-1e-7,1e-7)", "U[0,1000000)"] {
+            assert_eq!(text.parse::<Uniform>().unwrap().to_string(), text);
+        }
         for text in ["halves(U[1,2);U[5,6))", "N(0,1)[-2,2)", "Exp(0.5)", "Benford[10,100)"] {
             assert_eq!(text.parse::<Distribution>().unwrap().to_string(), text);
         }
@@ -278,6 +291,8 @@ mod tests {
             ("U[1,1)", "upper bound"),
             ("U[1,inf)", "upper bound of a range is inf"),
             ("U[1;2)", "cannot read range from 'U[1;2)'"),
+            ("U[1,2]", "U[1,2] is not available as a range; write U[1,2): the upper end of a range is never drawn"),
+            ("U[1,1e300]", "write U[1,1e300)"),
             ("U[0,2)∪U[1,3)", "start of an interval is 1"),
             ("N(0,1)[50,51)", "share of a normal"),
             ("Exp(-1)", "-1"),

@@ -115,7 +115,7 @@ pub(crate) fn run<R: Real>(
         run.restore(state)?;
     }
     for step in done.map_or(0, |step| step.saturating_add(1))..=config.steps {
-        if step % config.log_every == 0 {
+        if step % config.log_every == 0 || (config.log_last && step == config.steps) {
             let row = run.evaluate(step);
             if observer.logged(&row, &run.params).is_break() {
                 status = Status::Cancelled { step };
@@ -192,7 +192,8 @@ impl<'a, R: Real> Run<'a, R> {
             params.iter_mut().zip(start).for_each(|(p, &w)| *p = R::of(w));
         }
         // Reserved in advance, so that the loop does not allocate; more than this is no run of fixed length.
-        let rows = (config.steps / config.log_every).saturating_add(1).min(MOST_ROWS) as usize;
+        let last = u64::from(config.log_last && !config.steps.is_multiple_of(config.log_every));
+        let rows = (config.steps / config.log_every).saturating_add(1 + last).min(MOST_ROWS) as usize;
         Ok(Self {
             network,
             config,
@@ -261,7 +262,9 @@ impl<'a, R: Real> Run<'a, R> {
         self.noise = state.noise.clone();
         self.reinits = state.reinitialisations;
         self.validation = state.validation;
-        let to_log = self.config.steps / self.config.log_every - state.step / self.config.log_every;
+        let Config { steps, log_every, log_last, .. } = *self.config;
+        let last = u64::from(log_last && !steps.is_multiple_of(log_every));
+        let to_log = steps / log_every - state.step / log_every + last;
         self.kept = Kept::new(&self.params, usize::try_from(to_log).unwrap_or(usize::MAX));
         (0..=state.step).for_each(|_| self.samples.train(&mut self.batch));
         Ok(())

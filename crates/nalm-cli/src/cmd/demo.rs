@@ -1,47 +1,296 @@
-//! `nalm demo`: why reversible noise helps, in a second.
+//! `nalm demo`: why reversible noise helps. A picture that moves at a terminal, a table elsewhere, a page on request.
 
+use super::compare::{of_text, split};
+use crate::terminal::{To, Tone, paint};
 use anyhow::Result;
-use nalm::{Config, LoggedErrors, Network, Nmu, Observer, SingleModule, Snmu, train};
-use std::io::Write;
+use nalm::{Config, LoggedErrors, Mlp, Network, Nmu, Observer, SingleModule, Snmu, train};
+use nalm_lab::experiment::Overrides;
+use nalm_lab::pool::{self, Order, Quiet};
+use nalm_lab::store::Contents;
+use nalm_lab::{Registry, pool::Client};
+use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
+use std::path::Path;
+use std::time::Duration;
 
-/// The weights at the logged steps.
+/// Steps of every run, and between two pictures.
+const STEPS: u64 = 5_000;
+const EVERY: u64 = 50;
+/// How long the picture moves.
+const SECONDS: f64 = 5.0;
+/// Columns and lines of a panel.
+const PANEL: (usize, usize) = (24, 12);
+/// The largest noise of the sNMU.
+const NOISE: f64 = 5.0;
+
+/// Parameters at the logged steps, and whether the run was solved.
 #[derive(Default)]
-struct Weights(Vec<[f32; 2]>);
+struct Way {
+    params: Vec<Vec<f32>>,
+    solved: bool,
+}
 
-impl Observer<f32> for Weights {
+impl Observer<f32> for Way {
     fn logged(&mut self, _: &LoggedErrors, params: &[f32]) -> ControlFlow<()> {
-        self.0.push([params[0], params[1]]);
+        self.params.push(params.to_vec());
         ControlFlow::Continue(())
     }
 }
 
-pub(crate) fn run(seeds: u64) -> Result<()> {
-    let mut out = std::io::stdout().lock();
+impl Way {
+    fn of(network: &Network<f32>, task: &SingleModule, seed: u64, every: u64) -> Result<Self> {
+        let mut way = Way::default();
+        let config =
+            Config { log_every: every, validation: 1_000, test: 1_000, ..Config::published(network).steps(STEPS) };
+        way.solved = train(network, task, seed, &config, &mut way)?.solved();
+        Ok(way)
+    }
+
+    /// The two weights of a unit.
+    fn at(&self, picture: usize) -> [f32; 2] {
+        let own = &self.params[picture.min(self.params.len() - 1)];
+        [own[0], own[1]]
+    }
+}
+
+pub(crate) fn run(registry: &Registry, seeds: u64, html: Option<&Path>) -> Result<()> {
+    if let Some(path) = html {
+        return page(registry, seeds, path);
+    }
     let task = SingleModule::mul(-2.0, -1.0, -6.0, -2.0)?;
     let nmu = Network::<f32>::single(Nmu::new(2, 1)?);
     let snmu = Network::<f32>::single(Snmu::new(2, 1)?);
+    let dumb = std::env::var_os("TERM").is_some_and(|name| name == "dumb");
+    if std::io::stdout().is_terminal() && !dumb {
+        let ways = |network: &Network<f32>| {
+            (0..seeds).map(|seed| Way::of(network, &task, seed, EVERY)).collect::<Result<Vec<_>>>()
+        };
+        let mlp = Network::<f32>::single(Mlp::new(2, 100, 1)?);
+        let picture = Picture { ways: [ways(&nmu)?, ways(&snmu)?], outside: Way::of(&mlp, &task, 0, EVERY)?, mlp };
+        return picture.play();
+    }
+    table(&task, [&nmu, &snmu], seeds)
+}
+
+/// The ways of the weights in digits, seed by seed.
+fn table(task: &SingleModule, networks: [&Network<f32>; 2], seeds: u64) -> Result<()> {
+    let mut out = std::io::stdout().lock();
     writeln!(out, "Two units learn a * b from U[-2,-1); the test is U[-6,-2).")?;
     writeln!(out, "Their two weights after 0, 1,000, 2,000 and 5,000 steps:\n")?;
     writeln!(out, "{:>4}  {:<36}  sNMU, noise U[1,5]", "seed", "NMU")?;
     let mut solved = [0; 2];
     for seed in 0..seeds {
         let mut cells = Vec::new();
-        for (k, network) in [&nmu, &snmu].into_iter().enumerate() {
-            let mut weights = Weights::default();
-            let config =
-                Config { log_every: 1_000, validation: 1_000, test: 1_000, ..Config::published(network).steps(5_000) };
-            let outcome = train(network, &task, seed, &config, &mut weights)?;
-            solved[k] += u64::from(outcome.solved());
-            let shown = [0, 1, 2, 5].iter().filter_map(|&k| weights.0.get(k));
-            let path: Vec<String> = shown.map(|[a, b]| format!("{a:.1},{b:.1}")).collect();
-            cells.push(format!("{:4} {}", if outcome.solved() { "ok" } else { "FAIL" }, path.join(" ")));
+        for (k, network) in networks.into_iter().enumerate() {
+            let way = Way::of(network, task, seed, 1_000)?;
+            solved[k] += u64::from(way.solved);
+            let path = [0, 1, 2, 5].map(|k| way.at(k)).map(|[a, b]| format!("{a:.1},{b:.1}"));
+            cells.push(format!("{:4} {}", if way.solved { "ok" } else { "FAIL" }, path.join(" ")));
         }
         writeln!(out, "{seed:>4}  {:<36}  {}", cells[0], cells[1])?;
     }
-    let (n, [nmu, snmu]) = (seeds, solved);
-    writeln!(out, "\nThe NMU solved {nmu} of {n}, the sNMU {snmu} of {n}: with both weights at 0 an NMU's output")?;
-    writeln!(out, "is 1 and nothing leads away from there; noise above 1 moves every weight")?;
-    writeln!(out, "towards 1, but leaves 0 and 1 where they are.")?;
+    Ok(writeln!(out, "\n{}", sentence(seeds, solved).join("\n"))?)
+}
+
+/// What was seen, in one sentence of lines that fit.
+fn sentence(n: u64, [nmu, snmu]: [u64; 2]) -> Vec<String> {
+    let counts = format!("The NMU solved {nmu} of {n}, the sNMU {snmu} of {n}");
+    let text = match nmu < snmu {
+        true => format!(
+            "{counts}: with both weights at 0 an NMU's output is 1 and nothing leads away from there; noise above 1 moves every weight towards 1, but leaves 0 and 1 where they are."
+        ),
+        false => format!("{counts}; more seeds (--seeds 10) show where they differ."),
+    };
+    crate::terminal::wrap(&text, 78)
+}
+
+/// All that moves.
+struct Picture {
+    /// Of the NMU and of the sNMU, one for each seed.
+    ways: [Vec<Way>; 2],
+    mlp: Network<f32>,
+    outside: Way,
+}
+
+impl Picture {
+    fn play(&self) -> Result<()> {
+        let frames = (STEPS / EVERY) as usize;
+        let mut out = std::io::stdout().lock();
+        writeln!(out, "Three networks learn a * b from U[-2,-1); the test is U[-6,-2). {} seeds:", self.ways[0].len())?;
+        for frame in 0..=frames {
+            let text = self.frame(frame, frame == frames);
+            // Up again to where the last one began.
+            let up = if frame > 0 { format!("\x1b[{}A", text.lines().count()) } else { String::new() };
+            write!(out, "{up}{text}")?;
+            out.flush()?;
+            if frame < frames {
+                std::thread::sleep(Duration::from_secs_f64(SECONDS / frames as f64));
+            }
+        }
+        let solved = [0, 1].map(|k: usize| self.ways[k].iter().filter(|way| way.solved).count() as u64);
+        let lines = sentence(self.ways[0].len() as u64, solved);
+        Ok(writeln!(out, "\n{}", lines.join("\n"))?)
+    }
+
+    /// Three panels side by side: the weights of both units in the box of their loss, and the MLP over and beyond its range.
+    fn frame(&self, frame: usize, is_last: bool) -> String {
+        let panels = [
+            weights("NMU", &self.ways[0], frame, is_last, false),
+            weights("sNMU, noise U[1,5]", &self.ways[1], frame, is_last, true),
+            self.beyond(frame),
+        ];
+        let mut text = format!("step {:>5}\n", frame as u64 * EVERY);
+        for line in 0..panels[0].len() {
+            let parts: Vec<&str> = panels.iter().map(|panel| panel[line].as_str()).collect();
+            text += &parts.join(" ");
+            text.push('\n');
+        }
+        text
+    }
+
+    /// a * a as the MLP has it, from -6 to -1, beside the truth.
+    fn beyond(&self, frame: usize) -> Vec<String> {
+        let (columns, lines) = PANEL;
+        let params = &self.outside.params[frame.min(self.outside.params.len() - 1)];
+        let mut cells = vec![vec![' '; columns]; lines];
+        // From 0 at the bottom to 36 at the top.
+        let place =
+            |y: f64| (lines - 1).saturating_sub((y.clamp(0.0, 36.0) / 36.0 * (lines - 1) as f64).round() as usize);
+        for column in 0..columns {
+            let x = -6.0 + 5.0 * column as f64 / (columns - 1) as f64;
+            cells[place(x * x)][column] = '·';
+            let guess = self.mlp.predict(params, &[x as f32, x as f32]).map_or(0.0, |y| f64::from(y[0]));
+            cells[place(guess)][column] = if x >= -2.0 { '●' } else { '○' };
+        }
+        framed(
+            "MLP: a * a from -6 to -1",
+            cells.into_iter().map(|line| line.into_iter().collect()).collect(),
+            "○ beyond -2, · the truth",
+        )
+    }
+}
+
+/// The weights of all seeds in the box of the loss: the emptier, the smaller.
+fn weights(title: &str, ways: &[Way], frame: usize, is_last: bool, noisy: bool) -> Vec<String> {
+    let (columns, lines) = PANEL;
+    let mut cells: Vec<Vec<String>> = (0..lines)
+        .map(|line| {
+            let loss = |column: usize| {
+                loss(column as f64 / (columns - 1) as f64, 1.0 - line as f64 / (lines - 1) as f64, noisy)
+            };
+            (0..columns).map(|column| shade(loss(column)).to_string()).collect()
+        })
+        .collect();
+    for way in ways {
+        let [a, b] = way.at(frame).map(|w| f64::from(w).clamp(0.0, 1.0));
+        let (column, line) =
+            ((a * (columns - 1) as f64).round() as usize, ((1.0 - b) * (lines - 1) as f64).round() as usize);
+        cells[line][column] = match (is_last, way.solved) {
+            (true, true) => paint(To::Output, Tone::Good, "●"),
+            (true, false) => paint(To::Output, Tone::Bad, "×"),
+            _ => paint(To::Output, Tone::Heading, "o"),
+        };
+    }
+    framed(title, cells.into_iter().map(|line| line.concat()).collect(), "both weights, 0 to 1")
+}
+
+/// A panel with its title above and what it shows below.
+fn framed(title: &str, lines: Vec<String>, below: &str) -> Vec<String> {
+    let width = PANEL.0;
+    let mut all = vec![format!("{title:<w$}", w = width + 2), format!("┌{}┐", "─".repeat(width))];
+    all.extend(lines.into_iter().map(|line| format!("│{line}│")));
+    all.push(format!("└{}┘", "─".repeat(width)));
+    all.push(format!("{below:<w$}", w = width + 2));
+    all
+}
+
+/// The mean squared error of a unit with these weights on U[-2,-1); of the sNMU the mean over its noise, too.
+fn loss(a: f64, b: f64, noisy: bool) -> f64 {
+    let points: Vec<f64> = (0..4).map(|k| -2.0 + (f64::from(k) + 0.5) / 4.0).collect();
+    let noises: Vec<f64> =
+        if noisy { (0..4).map(|k| 1.0 + (NOISE - 1.0) * (f64::from(k) + 0.5) / 4.0).collect() } else { vec![1.0] };
+    let factor = |x: f64, w: f64, n: f64| (n * x * w + 1.0 - w) / (n * w + 1.0 - w);
+    let (mut sum, mut count) = (0.0, 0.0);
+    for (&x, &y) in points.iter().flat_map(|x| points.iter().map(move |y| (x, y))) {
+        for (&n, &m) in noises.iter().flat_map(|n| noises.iter().map(move |m| (n, m))) {
+            sum += (factor(x, a, n) * factor(y, b, m) - x * y).powi(2);
+            count += 1.0;
+        }
+    }
+    sum / count
+}
+
+/// From empty to dense.
+fn shade(loss: f64) -> char {
+    match loss {
+        l if l < 0.1 => ' ',
+        l if l < 0.6 => '.',
+        l if l < 2.0 => ':',
+        l if l < 5.0 => '-',
+        _ => '=',
+    }
+}
+
+/// The same as one page with figures, by way of an experiment.
+fn page(registry: &Registry, seeds: u64, path: &Path) -> Result<()> {
+    let (folder, name) = split(path)?;
+    let text = include_str!("demo.toml").replace("SEEDS", &seeds.to_string()).replace("STEPS", &STEPS.to_string());
+    let mut experiment = of_text(registry, "demo", &text, &Overrides::default())?;
+    (experiment.name, experiment.command) = (name, format!("nalm demo --seeds {seeds} --html {}", path.display()));
+    let mut contents = Contents::default();
+    let order = Order { runs: &experiment.runs, threads: super::run::threads(None), checkpoints: None };
+    let client: &dyn Client = &Quiet::default();
+    pool::carry_out(&registry.catalogue, &order, client, |finished| {
+        finished.into_iter().for_each(|finished| contents.insert(finished.row));
+        Ok(())
+    })?;
+    registry.report(&experiment, &contents, &folder)?;
+    say!("{} is written, its figures and their data beside it", path.display());
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Only what happened is explained.
+    #[test]
+    fn the_sentence_explains_what_was_seen() {
+        let same = sentence(3, [3, 3]).join(" ");
+        assert!(
+            same.starts_with("The NMU solved 3 of 3, the sNMU 3 of 3; more seeds")
+                && !same.contains("both weights at 0")
+        );
+        let different = sentence(10, [6, 10]);
+        assert!(
+            different.join(" ").contains("noise above 1") && different.iter().all(|line| line.chars().count() <= 78)
+        );
+    }
+
+    /// Both losses vanish at (1, 1) alone; the noise makes the other end of the box no deeper.
+    #[test]
+    fn the_box_has_its_minimum_at_one() {
+        for noisy in [false, true] {
+            assert!(loss(1.0, 1.0, noisy) < 1e-12 && loss(0.0, 0.0, noisy) > 1.0 && loss(0.5, 0.5, noisy) > 0.1);
+        }
+    }
+
+    /// The last picture fits a terminal of eighty columns and shows where every seed ended.
+    #[test]
+    fn the_last_picture_shows_where_every_seed_ended() {
+        let task = SingleModule::mul(-2.0, -1.0, -6.0, -2.0).unwrap();
+        let nmu = Network::<f32>::single(Nmu::new(2, 1).unwrap());
+        let mlp = Network::<f32>::single(Mlp::new(2, 10, 1).unwrap());
+        let ways: Vec<Way> = (0..6).map(|seed| Way::of(&nmu, &task, seed, EVERY).unwrap()).collect();
+        let failed = ways.iter().filter(|way| !way.solved).count();
+        assert!((1..6).contains(&failed), "some fail");
+        let again = (0..6).map(|seed| Way::of(&nmu, &task, seed, EVERY).unwrap()).collect();
+        let outside = Way::of(&mlp, &task, 0, EVERY).unwrap();
+        let picture = Picture { ways: [ways, again], mlp, outside };
+        let text = picture.frame(usize::MAX / 100, true);
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        assert!(text.contains('●') && text.contains('×') && text.contains('○'), "{text}");
+        assert_eq!(text.lines().count(), PANEL.1 + 5);
+        assert_eq!(picture.frame(0, false).lines().count(), text.lines().count());
+    }
 }

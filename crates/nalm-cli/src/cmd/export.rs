@@ -1,15 +1,15 @@
 //! `nalm export`: the rows of a store as CSV or JSON lines, one after the other, however many there are.
 
 use super::sound;
-use crate::arguments::Export;
+use crate::arguments::{Ended, Export};
 use anyhow::Result;
-use nalm_lab::experiment::{Overrides, built_in};
+use nalm_lab::experiment::{Experiment, Overrides, built_in};
 use nalm_lab::run::schedule;
 use nalm_lab::store::{Entry, Index};
 use nalm_lab::{Error, Registry, files};
 use serde::Deserialize;
-use serde_json::json;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 use std::borrow::{Borrow, Cow};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufWriter, Write};
@@ -21,13 +21,20 @@ pub(crate) fn run(registry: &Registry, arguments: &Export) -> Result<()> {
     for path in [&arguments.csv, &arguments.jsonl].into_iter().flatten().filter(|path| *path != Path::new("-")) {
         ensure_outside(&arguments.store, path)?;
     }
+    let wanted = Wanted::new(registry, arguments)?;
     if let Some(path) = &arguments.jsonl {
-        let experiments = membership(registry)?;
+        let experiments = of_all(registry, &arguments.experiment)?;
+        let of = |entry: &Entry| experiments.get(&entry.id()).map_or(&[][..], Vec::as_slice);
         let line =
-            |entry: &Entry| json_line(&index, entry, experiments.get(&entry.id()).map_or(&[][..], Vec::as_slice));
+            |entry: &Entry| match wanted.takes_all() || with_row(&index, entry, |row| wanted.takes(row, of(entry)))? {
+                true => json_line(&index, entry, of(entry)),
+                false => Ok(Vec::new()),
+            };
         write(registry, path, |out| lines(&index, line, out))?;
     }
     if let Some(path) = &arguments.csv {
+        let experiments = of_asked(registry, &index, &arguments.experiment)?;
+        let of = |entry: &Entry| experiments.get(&entry.id()).map_or(&[][..], Vec::as_slice);
         let metrics = match index.metrics() {
             Some(names) => names.iter().cloned().collect(),
             None => metrics(&index)?,
@@ -38,11 +45,67 @@ pub(crate) fn run(registry: &Registry, arguments: &Export) -> Result<()> {
             metrics.iter().try_for_each(|name| names.write_field(name))?;
             out.write_all(&end(names)?)?;
             let wrong = |error: csv::Error| Error::File { what: "cannot write CSV".into(), cause: error.into() };
-            let line = |entry: &Entry| with_row(&index, entry, |row| csv_line(row, &metrics))?.map_err(wrong);
+            let line = |entry: &Entry| {
+                let made = |row: &Shown<'_>| match wanted.takes(row, of(entry)) {
+                    true => csv_line(row, of(entry), &metrics),
+                    false => Ok(Vec::new()),
+                };
+                with_row(&index, entry, made)?.map_err(wrong)
+            };
             lines(&index, line, out)
         })?;
     }
     sound(&index)
+}
+
+/// Which rows are wanted: of each kind that was named, one must hold.
+struct Wanted<'a> {
+    experiments: &'a [String],
+    modules: &'a [String],
+    ranges: Vec<String>,
+    ends: &'a [Ended],
+}
+
+impl<'a> Wanted<'a> {
+    fn new(registry: &Registry, arguments: &'a Export) -> Result<Self> {
+        arguments.module.iter().try_for_each(|module| registry.catalogue.module(module).map(drop))?;
+        let ranges = arguments.range.iter().map(ToString::to_string).collect();
+        Ok(Self { experiments: &arguments.experiment, modules: &arguments.module, ranges, ends: &arguments.status })
+    }
+
+    fn takes_all(&self) -> bool {
+        self.experiments.is_empty() && self.modules.is_empty() && self.ranges.is_empty() && self.ends.is_empty()
+    }
+
+    fn takes(&self, row: &Shown<'_>, experiments: &[String]) -> bool {
+        if self.takes_all() {
+            return true;
+        }
+        let any = |wanted: &[String], holds: &dyn Fn(&String) -> bool| wanted.is_empty() || wanted.iter().any(holds);
+        let text = |name: &str| row.spec.get(name).map(|value| plain(value));
+        let layers = row.spec.get("layers").and_then(|value| serde_json::from_str::<Vec<Value>>(value.get()).ok());
+        let layers = layers.unwrap_or_default();
+        let has_module = |name: &String| {
+            [text("module"), text("head")].iter().flatten().any(|own| own.as_ref() == name.as_str())
+                || layers.iter().any(|layer| layer["module"] == **name)
+        };
+        let solved = row.metrics.get("solved").is_some_and(|value| value.get() == "true");
+        let ended = |end: &Ended| match end {
+            Ended::Completed => row.status == "completed",
+            Ended::Diverged => row.status == "diverged",
+            Ended::Solved => solved,
+            Ended::Unsolved => !solved,
+        };
+        any(self.experiments, &|name| experiments.contains(&name_of(name)))
+            && any(self.modules, &has_module)
+            && any(&self.ranges, &|range| text("range").is_some_and(|own| own.as_ref() == range.as_str()))
+            && (self.ends.is_empty() || self.ends.iter().any(ended))
+    }
+}
+
+/// The name of an experiment that is given by its file.
+fn name_of(experiment: &str) -> String {
+    Path::new(experiment).file_stem().map_or(experiment.into(), |stem| stem.to_string_lossy().into_owned())
 }
 
 /// A table among the segments of a store would take the place of one, or be read as one.
@@ -87,25 +150,47 @@ fn lines(index: &Index, line: impl Fn(&Entry) -> Result<Vec<u8>, Error> + Sync, 
     }
 }
 
-/// The experiments that every run belongs to.
-fn membership(registry: &Registry) -> Result<BTreeMap<String, Vec<&'static str>>> {
-    let mut experiments: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-    for name in built_in::names(&registry.catalogue) {
-        for preset in built_in::presets(name) {
-            for id in registry.load(name, &Overrides::preset(&preset))?.ids_of_all_versions(&registry.catalogue) {
-                let names = experiments.entry(id).or_default();
-                if !names.contains(&name) {
-                    names.push(name);
-                }
+/// The names of the experiments that every run belongs to.
+type Membership = BTreeMap<String, Vec<String>>;
+
+/// Of every experiment that comes with the program, and of those that were named.
+fn of_all(registry: &Registry, named: &[String]) -> Result<Membership> {
+    let names = built_in::names(&registry.catalogue).into_iter().map(String::from).chain(named.iter().cloned());
+    let loaded = names.map(|name| presets(registry, &name)).collect::<Result<Vec<_>>>()?;
+    Ok(membership(registry, loaded.into_iter().flatten()))
+}
+
+/// Of those that the store was asked for, and of those that were named: reading all of them takes a while.
+fn of_asked(registry: &Registry, index: &Index, named: &[String]) -> Result<Membership> {
+    let loaded = named.iter().map(|name| presets(registry, name)).collect::<Result<Vec<_>>>()?;
+    let asked = super::status::asked(registry, index).into_iter().map(|(experiment, _)| experiment);
+    Ok(membership(registry, loaded.into_iter().flatten().chain(asked)))
+}
+
+/// An experiment at every preset; one from a file at its own.
+fn presets(registry: &Registry, name: &str) -> Result<Vec<Experiment>> {
+    let known = built_in::names(&registry.catalogue).contains(&name);
+    let presets = if known { built_in::presets(name).into_iter().map(Some).collect() } else { vec![None] };
+    let load = |preset| Ok(registry.load(name, &Overrides { preset, ..Overrides::default() })?);
+    presets.into_iter().map(load).collect()
+}
+
+fn membership(registry: &Registry, experiments: impl Iterator<Item = Experiment>) -> Membership {
+    let mut all = Membership::new();
+    for experiment in experiments {
+        for id in experiment.ids_of_all_versions(&registry.catalogue) {
+            let names = all.entry(id).or_default();
+            if !names.contains(&experiment.name) {
+                names.push(experiment.name.clone());
             }
         }
     }
-    Ok(experiments)
+    all
 }
 
 /// A row with its experiments. Rows have their keys in order, so that this one finds its place without reading all of them; rows of
 /// earlier versions are brought into today's form.
-fn json_line(index: &Index, entry: &Entry, experiments: &[&str]) -> Result<Vec<u8>, Error> {
+fn json_line(index: &Index, entry: &Entry, experiments: &[String]) -> Result<Vec<u8>, Error> {
     let text = index.text(entry)?;
     let key = format!("\"id\":\"{}\"", entry.id());
     let has = |what: &str| text.windows(what.len()).position(|window| window == what.as_bytes());
@@ -179,7 +264,10 @@ const ELSEWHERE: [&str; 11] =
 
 /// The columns before the metrics.
 fn head() -> impl Iterator<Item = &'static str> {
-    ["module", "options", "task", "problem"].into_iter().chain(TEXTS).chain(["schedule", "seed", "status"])
+    ["experiment", "module", "options", "task", "problem"]
+        .into_iter()
+        .chain(TEXTS)
+        .chain(["schedule", "seed", "status"])
 }
 
 /// A line of CSV, to be written cell by cell.
@@ -193,11 +281,12 @@ fn end(mut line: csv::Writer<Vec<u8>>) -> csv::Result<Vec<u8>> {
 }
 
 /// Everything that tells a run apart, how it ended, and its metrics.
-fn csv_line(row: &Shown<'_>, metrics: &[String]) -> csv::Result<Vec<u8>> {
+fn csv_line(row: &Shown<'_>, experiments: &[String], metrics: &[String]) -> csv::Result<Vec<u8>> {
     let spec = &row.spec;
     let cell = |name: &str| spec.get(name).map(|value| plain(value));
     let object = |name: &str| -> Option<Pairs<'_>> { serde_json::from_str(spec.get(name)?.get()).ok() };
     let mut line = line();
+    line.write_field(experiments.join(" "))?;
     // The module, or the layers of a stack.
     line.write_field(&*["layers", "module", "head"].into_iter().find_map(cell).unwrap_or_default())?;
     line.write_field(flat(&object("options").or_else(|| object("settings")).unwrap_or_default()))?;

@@ -1,6 +1,7 @@
-//! `nalm list`: what there is.
+//! `nalm list`: what there is, a line each; with a name, everything that is known about that.
 
 use crate::arguments::Listing;
+use crate::terminal::{self, To, Tone, paint};
 use anyhow::Result;
 use nalm::Setting;
 use nalm::denoiser::DENOISERS;
@@ -10,84 +11,202 @@ use nalm::task::PAPER_RANGES;
 use nalm_lab::Registry;
 use nalm_lab::experiment::{Overrides, built_in};
 use nalm_lab::run::schedule::Written;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::fmt::Debug;
 use std::io::Write;
 
-pub(crate) fn run(registry: &Registry, what: Listing, json: bool) -> Result<()> {
-    let entries = entries(registry, what)?;
+/// An entry: its parts in the order in which people want to know them.
+type Entry = Vec<(&'static str, Value)>;
+
+pub(crate) fn run(registry: &Registry, what: Listing, name: Option<&str>, json: bool) -> Result<()> {
+    let mut entries = entries(registry, what)?;
+    if let Some(name) = name {
+        let names: Vec<String> = entries.iter().map(|entry| plain(&entry[0].1)).collect();
+        let all: Vec<&str> = names.iter().map(String::as_str).collect();
+        let place = all.iter().position(|known| *known == name);
+        let place = place.ok_or_else(|| nalm::Error::unknown(one(what), name, &all))?;
+        entries = vec![entries.swap_remove(place)];
+    }
     if json {
-        return super::print_json(&entries);
+        let maps = entries.into_iter().map(|entry| entry.into_iter().map(|(k, v)| (k.to_string(), v)).collect());
+        return super::print_json(&maps.collect::<Vec<Map<String, Value>>>());
     }
     let mut out = std::io::stdout().lock();
-    for entry in &entries {
-        writeln!(out, "{}", entry["name"].as_str().unwrap_or_default())?;
-        for (key, value) in entry.as_object().into_iter().flatten().filter(|(key, _)| *key != "name") {
-            writeln!(out, "    {:11} {}", format!("{key}:").replace('_', " "), plain(value))?;
+    match name {
+        Some(_) => entries.iter().try_for_each(|entry| details(&mut out, entry)),
+        None => Ok(write!(out, "{}", table(what, &entries))?),
+    }
+}
+
+/// The word for one entry.
+fn one(what: Listing) -> &'static str {
+    match what {
+        Listing::Modules => "module",
+        Listing::Noise => "noise",
+        Listing::Denoisers => "denoiser",
+        Listing::Tasks => "task",
+        Listing::Ranges => "range",
+        Listing::Experiments => "experiment",
+        Listing::Schedules => "schedule",
+        Listing::Metrics => "metric",
+        Listing::Figures => "figure",
+    }
+}
+
+/// What has a column in the table.
+fn columns(what: Listing) -> &'static [&'static str] {
+    match what {
+        Listing::Modules => &["name", "label", "operations", "options"],
+        Listing::Noise => &["example", "formula"],
+        Listing::Denoisers => &["name", "formula"],
+        Listing::Tasks | Listing::Schedules => &["name", "summary"],
+        Listing::Ranges => &["name", "test_range"],
+        Listing::Experiments => &["name", "runs", "title"],
+        Listing::Metrics => &["name", "label", "estimator", "over"],
+        Listing::Figures => &["name", "meaning"],
+    }
+}
+
+/// One line an entry; what does not fit the terminal is cut, for it can be had by name.
+fn table(what: Listing, entries: &[Entry]) -> String {
+    let columns = columns(what);
+    let head = columns.iter().map(|name| if *name == "example" { one(what).into() } else { name.replace('_', " ") });
+    let row = |entry: &Entry| {
+        let part = |column: &&str| entry.iter().find(|(key, _)| key == column).map_or(String::new(), |(_, v)| plain(v));
+        columns.iter().map(part).collect()
+    };
+    let rows: Vec<Vec<String>> = [head.collect()].into_iter().chain(entries.iter().map(row)).collect();
+    terminal::fit(&terminal::table(&rows))
+}
+
+/// An entry, a part a paragraph.
+fn details(out: &mut dyn Write, entry: &Entry) -> Result<()> {
+    let width = entry.iter().map(|(key, _)| key.len()).max().unwrap_or(0) + 2;
+    for (key, value) in entry {
+        let head = format!("{:width$}", key.replace('_', " "));
+        let room = terminal::width().unwrap_or(80).saturating_sub(width);
+        let lines = match value {
+            Value::Array(items) if items.iter().any(Value::is_object) => {
+                items.iter().flat_map(|item| terminal::wrap(&plain(item), room)).collect()
+            }
+            value if plain(value).is_empty() => continue,
+            value => terminal::wrap(&plain(value), room),
+        };
+        for (k, line) in lines.iter().enumerate() {
+            let head = if k == 0 { paint(To::Output, Tone::Heading, &head) } else { " ".repeat(width) };
+            writeln!(out, "{head}{line}")?;
         }
     }
     Ok(())
 }
 
-fn entries(registry: &Registry, what: Listing) -> Result<Vec<Value>> {
+fn entries(registry: &Registry, what: Listing) -> Result<Vec<Entry>> {
     let catalogue = &registry.catalogue;
     let word = |value: &dyn Debug| format!("{value:?}").to_lowercase();
     Ok(match what {
         Listing::Modules => all(catalogue.modules(), |module| entry(&module.single)),
-        Listing::Noise => {
-            all(NOISES, |n| json!({"name": n.name, "formula": n.formula, "example": n.example.to_string()}))
-        }
-        Listing::Denoisers => all(DENOISERS, |d| json!({"name": d.name, "formula": d.formula})),
-        Listing::Tasks => all(
-            catalogue.tasks(),
-            |task| json!({"name": task.name(), "summary": task.summary(), "settings": names(&task.settings())}),
-        ),
+        Listing::Noise => all(NOISES, |n| {
+            vec![
+                ("name", n.name.into()),
+                ("example", brief(&n.example.to_string()).into()),
+                ("formula", n.formula.into()),
+            ]
+        }),
+        Listing::Denoisers => all(DENOISERS, |d| vec![("name", d.name.into()), ("formula", d.formula.into())]),
+        Listing::Tasks => all(catalogue.tasks(), |task| {
+            vec![
+                ("name", task.name().into()),
+                ("summary", task.summary().into()),
+                ("settings", names(&task.settings())),
+            ]
+        }),
         Listing::Experiments => {
-            let load = |name: &str| {
+            let load = |name: &'static str| {
                 let experiment = registry.load(name, &Overrides::default())?;
-                Ok(json!({"name": name, "title": experiment.title, "runs": experiment.runs.len()}))
+                Ok(vec![
+                    ("name", name.into()),
+                    ("title", experiment.title.into()),
+                    ("presets", json!(built_in::presets(name))),
+                    ("preset", experiment.preset.into()),
+                    ("runs", experiment.runs.len().into()),
+                    ("models", json!(experiment.models)),
+                    ("figures", json!(experiment.figures)),
+                ])
             };
             built_in::names(catalogue).into_iter().map(load).collect::<Result<_>>()?
         }
         Listing::Schedules => all(schedule::list(), |spec| {
-            let phases = json!(Written::of(&spec.schedule));
-            json!({"name": spec.name, "summary": spec.summary, "phases": phases["phase"]})
+            let mut phases = json!(Written::of(&spec.schedule));
+            vec![("name", spec.name.into()), ("summary", spec.summary.into()), ("phases", phases["phase"].take())]
         }),
-        Listing::Ranges => all(PAPER_RANGES, |(train, test)| json!({"name": train, "test_range": test})),
-        Listing::Metrics => all(
-            &registry.metrics,
-            |m| json!({"name": m.name, "label": m.label, "estimator": word(&m.estimator), "over": word(&m.over)}),
-        ),
-        Listing::Figures => all(&registry.figures, |kind| json!({"name": kind.name, "meaning": kind.meaning})),
+        Listing::Ranges => {
+            all(PAPER_RANGES, |(train, test)| vec![("name", (*train).into()), ("test_range", (*test).into())])
+        }
+        Listing::Metrics => all(&registry.metrics, |m| {
+            vec![
+                ("name", m.name.into()),
+                ("label", m.label.into()),
+                ("estimator", word(&m.estimator).into()),
+                ("over", word(&m.over).into()),
+            ]
+        }),
+        Listing::Figures => {
+            all(&registry.figures, |kind| vec![("name", kind.name.into()), ("meaning", kind.meaning.into())])
+        }
     })
 }
 
-fn all<T>(items: impl IntoIterator<Item = T>, entry: impl Fn(T) -> Value) -> Vec<Value> {
+fn all<T>(items: impl IntoIterator<Item = T>, entry: impl Fn(T) -> Entry) -> Vec<Entry> {
     items.into_iter().map(entry).collect()
 }
 
-fn entry(spec: &nalm::module::Spec<f32>) -> Value {
+fn entry(spec: &nalm::module::Spec<f32>) -> Entry {
     let claims: Vec<&str> = spec.claims.iter().map(|operation| operation.name()).collect();
-    json!({
-        "name": spec.name,
-        "label": spec.label,
-        "formula": spec.formula,
-        "parameters": spec.parameters,
-        "allowed": spec.allowed,
-        "operations": claims,
-        "options": names(spec.options),
-        "citation": spec.citation,
-    })
+    vec![
+        ("name", spec.name.into()),
+        ("label", spec.label.into()),
+        ("formula", spec.formula.into()),
+        ("parameters", spec.parameters.into()),
+        ("allowed", spec.allowed.into()),
+        ("operations", json!(claims)),
+        ("options", names(spec.options)),
+        ("citation", spec.citation.into()),
+    ]
 }
 
-fn names(settings: &[Setting]) -> Vec<&'static str> {
+fn names(settings: &[Setting]) -> Value {
     settings.iter().map(|setting| setting.name).collect()
+}
+
+/// An example without the digits that nobody would type.
+fn brief(example: &str) -> String {
+    let long = |part: &str| part.split_once('.').is_some_and(|(_, digits)| digits.len() > 4);
+    let part = |part: &str| match part.parse::<f64>() {
+        Ok(number) if long(part) => format!("{number:.2}"),
+        _ => part.to_string(),
+    };
+    let split = |c: char| "(),[]".contains(c);
+    example
+        .split_inclusive(split)
+        .map(|text| part(text.trim_end_matches(split)) + &text[text.trim_end_matches(split).len()..])
+        .collect()
 }
 
 fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Array(items) => items.iter().map(plain).collect::<Vec<_>>().join(", "),
+        // A phase of a schedule: what it is first, then its numbers.
+        Value::Object(map) => {
+            let first = map.get("optimiser").map(plain).into_iter();
+            let rest = map.iter().filter(|(key, value)| *key != "optimiser" && !value.is_null());
+            first
+                .chain(
+                    rest.map(|(key, value)| format!("{key} {}", value.to_string().replace(',', ", ").replace('"', ""))),
+                )
+                .collect::<Vec<_>>()
+                .join(", ")
+        }
         other => other.to_string(),
     }
 }

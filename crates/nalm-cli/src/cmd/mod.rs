@@ -2,17 +2,20 @@
 
 pub(crate) mod bench;
 pub(crate) mod claims;
+pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod describe;
 pub(crate) mod export;
 pub(crate) mod gradcheck;
 pub(crate) mod list;
+pub(crate) mod new;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod stats;
 pub(crate) mod status;
 pub(crate) mod store;
+pub(crate) mod submit;
 pub(crate) mod train;
 pub(crate) mod verify;
 
@@ -31,6 +34,13 @@ fn sound(index: &Index) -> Result<()> {
     let n = index.problems.len();
     let text = format!("{n} problems in the store; rows that cannot be trusted are not used");
     ensure!(n == 0, Error::Unsound(text));
+    Ok(())
+}
+
+/// Prints a value as one line of JSON to the standard output.
+fn print_json_line(value: &impl Serialize) -> Result<()> {
+    let text = serde_json::to_string(value)?;
+    writeln!(std::io::stdout().lock(), "{text}")?;
     Ok(())
 }
 

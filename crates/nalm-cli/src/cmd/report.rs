@@ -2,6 +2,7 @@
 
 use super::sound;
 use crate::arguments::{Output, Report};
+use crate::terminal::{To, Tone, paint};
 use anyhow::{Result, ensure};
 use nalm_lab::experiment::Experiment;
 use nalm_lab::report::{self, Found};
@@ -15,7 +16,7 @@ use std::path::Path;
 
 pub(crate) fn run(registry: &Registry, arguments: &Report) -> Result<()> {
     arguments.output.check()?;
-    let mut experiments = registry.load_all(&arguments.choice.experiments, &arguments.choice.overrides()?)?;
+    let mut experiments = registry.load_all(&arguments.choice.experiments, &arguments.choice.changes.overrides()?)?;
     if arguments.choice.experiments == ["all"] {
         // A store rarely holds all of them, and pages without a row say nothing.
         let index = registry.store(&arguments.store).existing()?;
@@ -42,11 +43,17 @@ pub(crate) fn verdicts(all: &[Verdict]) -> Value {
 }
 
 pub(crate) fn write(registry: &Registry, experiments: &[Experiment], store: &Path, output: &Output) -> Result<()> {
-    let (index, out) = (registry.store(store).index()?, &output.out);
+    let needs_rows = experiments.iter().any(|experiment| !experiment.runs.is_empty());
+    let there = registry.store(store);
+    let (index, out) = (if needs_rows { there.existing()? } else { there.index()? }, &output.out);
     // Before anything is written: a page without rows would take the place of one that has some.
     for experiment in experiments {
         let (Experiment { name, preset, .. }, place) = (experiment, store.display());
-        let none = || format!("{place} has no row of {name} at preset {preset}; nalm run makes them");
+        let none = || {
+            format!(
+                "{place} has no row of {name} at preset {preset}; nalm run makes them, and rows of other presets or settings (--set, --range, --steps …) are shown if these are given here, too"
+            )
+        };
         ensure!(has_rows(registry, experiment, &index), Error::Request(none()));
     }
     let mut all = Vec::new();
@@ -77,15 +84,25 @@ pub(crate) fn write(registry: &Registry, experiments: &[Experiment], store: &Pat
         let mut stdout = std::io::stdout().lock();
         for (Experiment { name, .. }, Found { verdicts, .. }) in experiments.iter().zip(&all) {
             let page = out.join(format!("{name}.html"));
-            writeln!(stdout, "{name}: {}; {}", counts(verdicts.iter().copied()), page.display())?;
+            let found = agreement(verdicts);
+            writeln!(stdout, "{name}: {found}{}", page.display())?;
         }
         if all.len() > 1 {
-            let every = all.iter().flat_map(|found| found.verdicts.iter().copied());
-            writeln!(stdout, "{}; {}", counts(every), out.join("index.html").display())?;
+            let every: Vec<Verdict> = all.iter().flat_map(|found| found.verdicts.iter().copied()).collect();
+            writeln!(stdout, "{}{}", agreement(&every), out.join("index.html").display())?;
         }
     }
     if all.len() > 1 {
         report::write_index(&all, &*registry.files, out)?;
     }
     sound(&index)
+}
+
+/// How many published values agree, if there are any.
+fn agreement(verdicts: &[Verdict]) -> String {
+    if verdicts.is_empty() {
+        return String::new();
+    }
+    let tone = if verdicts.contains(&Verdict::Differs) { Tone::Bad } else { Tone::Good };
+    paint(To::Output, tone, &counts(verdicts.iter().copied())) + "; "
 }

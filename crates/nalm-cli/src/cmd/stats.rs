@@ -5,20 +5,21 @@ use anyhow::{Context, Result, bail, ensure};
 use nalm::table::Records;
 use nalm_lab::Error::Request;
 use nalm_lab::Registry;
-use nalm_lab::figure::{columns, estimates};
+use nalm_lab::figure::{columns, estimates, record};
 use nalm_lab::report::csv;
 use nalm_lab::stats::kaplan_meier::{self, Run};
 use nalm_lab::stats::newcombe::{self, Pairs};
-use nalm_lab::stats::paired::{self, Judged};
+use nalm_lab::stats::paired::{self, Judged, p_value};
 use nalm_lab::stats::{Estimate, beta, gamma, log_rank, power, wilson};
+use nalm_lab::summary::metric::sparsity;
 use nalm_lab::summary::show;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::Path;
 
 /// Columns of an exported table that say what came of a run, besides the metrics.
-const MEASURED: [&str; 4] = ["last_row_solved", "stays_solved", "attempts", "best_step"];
+const MEASURED: [&str; 5] = ["experiment", "last_row_solved", "stays_solved", "attempts", "best_step"];
 
 /// A table of runs; of each run no more than is needed, because there may be millions.
 struct Table {
@@ -99,7 +100,7 @@ impl Group {
 pub(crate) fn run(registry: &Registry, arguments: &Stats) -> Result<()> {
     let table = read(registry, &arguments.file, arguments.paired.is_some())?;
     match &arguments.paired {
-        Some(pair) => compare(&table, pair, arguments.json),
+        Some(pair) => compare(&table, pair, arguments),
         None if arguments.json => print_json(&table),
         None if arguments.csv => print_csv(&table),
         None => print_table(&table),
@@ -108,9 +109,15 @@ pub(crate) fn run(registry: &Registry, arguments: &Stats) -> Result<()> {
 
 /// Reads a table of runs, which `are_compared` or not. Columns that tell runs apart are those that are neither measured nor the seed.
 fn read(registry: &Registry, path: &Path, are_compared: bool) -> Result<Table> {
-    let name = path.display();
-    let file = std::fs::File::open(path).with_context(|| format!("cannot read {name}"))?;
-    let mut records = Records::new(file, &name.to_string())?;
+    let (name, file): (_, Box<dyn Read>) = match path == Path::new("-") {
+        true => ("the standard input".to_string(), Box::new(std::io::stdin().lock())),
+        false => {
+            let name = path.display().to_string();
+            let file = std::fs::File::open(path).with_context(|| format!("cannot read {name}"))?;
+            (name, Box::new(file))
+        }
+    };
+    let mut records = Records::new(file, &name)?;
     let headers = records.headers().to_vec();
     let find = |column: &str| {
         headers.iter().position(|h| h == column).ok_or_else(|| {
@@ -227,29 +234,20 @@ fn print_table(table: &Table) -> Result<()> {
     let longest = table.longest();
     let row = |(cells, group): (&Vec<String>, &Group)| {
         let [success, solved_at, _, corrected] = group.estimates();
-        let success = show(success, |v| format!("{v:.3}"));
-        let solved_at = show(solved_at, |v| format!("{v:.3e}"));
         let runs = group.survival(longest);
         let unsolved = kaplan_meier::restricted_mean(&runs, horizon(&runs));
-        [
+        vec![
             crate::shown(&cells.join(" ")).into_owned(),
             group.n.to_string(),
-            success,
-            solved_at,
-            show(unsolved, |v| format!("{v:.3e}")),
-            show(corrected, |v| format!("{v:.2e}")),
+            show(success, |v| format!("{v:.3}")),
+            show(solved_at, |v| format!("{v:.0}")),
+            show(unsolved, |v| format!("{v:.0}")),
+            show(corrected, sparsity),
         ]
     };
-    let head =
-        ["group", "n", "success", "solved at", "restricted mean", "sparsity error (corrected)"].map(String::from);
-    let lines: Vec<[String; 6]> = [head].into_iter().chain(table.groups.iter().map(row)).collect();
-    // No column can be wider than a u16 says.
-    let width = lines.iter().map(|[name, ..]| name.chars().count()).max().unwrap_or(0).min(u16::MAX.into());
-    let mut out = std::io::stdout().lock();
-    for [name, n, success, solved_at, unsolved, sparsity] in &lines {
-        writeln!(out, "{name:width$} {n:>5}  {success:<22} {solved_at:<30} {unsolved:<30} {sparsity:<30}")?;
-    }
-    Ok(())
+    let head = ["group", "n", "success", "solved at", "restricted mean", "sparsity error"].map(String::from).to_vec();
+    let lines: Vec<Vec<String>> = [head].into_iter().chain(table.groups.iter().map(row)).collect();
+    Ok(write!(std::io::stdout().lock(), "{}", crate::terminal::table(&lines))?)
 }
 
 fn print_csv(table: &Table) -> Result<()> {
@@ -267,7 +265,7 @@ fn print_csv(table: &Table) -> Result<()> {
 }
 
 /// Two values of the first column that has both, matched by seed and by all other columns.
-fn compare(table: &Table, pair: &str, as_json: bool) -> Result<()> {
+fn compare(table: &Table, pair: &str, arguments: &Stats) -> Result<()> {
     let names = pair.split_once(',').map(|(a, b)| (a.trim(), b.trim()));
     let missing = || Request("--paired takes two names with a comma between them, such as NMU,sNMU".into());
     let (a, b) = names.ok_or_else(missing)?;
@@ -285,13 +283,30 @@ fn compare(table: &Table, pair: &str, as_json: bool) -> Result<()> {
     }
     ensure!(!pairs.is_empty(), Request(format!("{a} and {b} have no seed in common")));
     let p = paired::compare(&pairs);
+    if arguments.csv {
+        let head =
+            ["a", "b", "pairs", "only_a", "only_b", "mcnemar_p", "both_solved", "a_first", "b_first", "sign_test_p"];
+        let row = record(&[
+            &a,
+            &b,
+            &p.pairs,
+            &p.only_a,
+            &p.only_b,
+            &p.mcnemar_p,
+            &p.both_solved,
+            &p.a_first,
+            &p.b_first,
+            &p.sign_test_p,
+        ]);
+        return Ok(write!(std::io::stdout().lock(), "{}", csv(&[head.map(String::from).to_vec(), row]))?);
+    }
     let mut counted = Pairs::default();
     pairs.iter().for_each(|(a, b)| counted.add(a.solved, b.solved));
     let difference = newcombe::paired(&counted);
     let ranked = log_rank::test(strata.iter().map(|(a, b)| (a.as_slice(), b.as_slice())));
     let runs = strata.iter().map(|(a, b)| a.len() + b.len()).sum();
     let needed = (power::mcnemar(&counted), ranked.as_ref().and_then(|found| power::log_rank(found, runs)));
-    if as_json {
+    if arguments.json {
         return super::print_json(&json!({
             "a": a, "b": b, "pairs": p.pairs,
             "success": {"only_a": p.only_a, "only_b": p.only_b, "mcnemar_p": p.mcnemar_p, "difference": difference,
@@ -303,11 +318,14 @@ fn compare(table: &Table, pair: &str, as_json: bool) -> Result<()> {
     }
     let mut out = std::io::stdout().lock();
     writeln!(out, "{} pairs of runs with the same seed", p.pairs)?;
-    writeln!(out, "success    only {a}: {}, only {b}: {}, McNemar p = {:.4}", p.only_a, p.only_b, p.mcnemar_p)?;
+    writeln!(out, "success    only {a}: {}, only {b}: {}, McNemar p = {}", p.only_a, p.only_b, p_value(p.mcnemar_p))?;
     writeln!(
         out,
-        "solved at  {a} first: {}, {b} first: {} of {}, sign test p = {:.4}",
-        p.a_first, p.b_first, p.both_solved, p.sign_test_p
+        "solved at  {a} first: {}, {b} first: {} of {}, sign test p = {}",
+        p.a_first,
+        p.b_first,
+        p.both_solved,
+        p_value(p.sign_test_p)
     )?;
     let difference = show(difference, |v| format!("{v:+.3}"));
     writeln!(out, "difference {difference} in success, {a} minus {b} (Newcombe, paired)")?;

@@ -1,83 +1,287 @@
 //! `nalm status`: what a store holds, and what experiments still lack.
 
 use super::sound;
-use crate::arguments::Status;
+use crate::arguments::{Cli, Status, Verb};
 use crate::exit::Incomplete;
+use crate::progress::duration;
+use crate::terminal::{To, Tone, paint, table};
 use anyhow::{Result, ensure};
-use nalm_lab::Registry;
+use clap::Parser;
+use nalm_lab::cluster::{self, Estimate};
 use nalm_lab::experiment::{Experiment, Overrides, built_in};
 use nalm_lab::run::{Row, Spec};
-use nalm_lab::store::Index;
+use nalm_lab::store::{Index, Problem, Session};
+use nalm_lab::{Error, Registry};
 use serde::Serialize;
 use serde_json::{Value, json};
-use std::io::Write;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{IsTerminal, Write};
+use std::time::{Duration, Instant};
 
 /// How far an experiment is.
 #[derive(Serialize)]
 struct Standing<'a> {
     experiment: &'a str,
     preset: &'a str,
+    /// What the command line changed of it.
+    changes: &'a str,
     done: usize,
     runs: usize,
+    missing: usize,
+    /// Runs that are there twice with different results.
+    conflicting: usize,
     /// Runs that are missing, and of which there is a row of an earlier version of the numerics.
     earlier: usize,
     failed: Vec<Value>,
+    /// Whether there is anything of it that nobody asked for by another name.
+    #[serde(skip)]
+    is_news: bool,
+}
+
+/// An experiment, and what was typed to change it.
+type Asked = (Experiment, String);
+
+/// Who has done how much of some experiments, and how much there is to do.
+struct Outlook {
+    hosts: BTreeMap<String, usize>,
+    to_go: Estimate,
+}
+
+impl Outlook {
+    fn new<'a>(registry: &Registry, index: &Index, experiments: impl Iterator<Item = &'a Experiment>) -> Result<Self> {
+        let plan = super::run::plan(experiments);
+        let (done, missing): (Vec<Spec>, Vec<Spec>) = plan.into_iter().partition(|run| index.has(&run.id()));
+        let mut hosts = BTreeMap::new();
+        for entry in done.iter().filter_map(|run| index.find(&run.id())) {
+            *hosts.entry(index.host_of(entry).unwrap_or("packed").to_string()).or_default() += 1;
+        }
+        Ok(Self { hosts, to_go: cluster::estimate(&registry.catalogue, index, &missing)? })
+    }
+
+    fn print(&self, out: &mut dyn Write) -> std::io::Result<()> {
+        let all: usize = self.hosts.values().sum();
+        let width = self.hosts.keys().map(String::len).max().unwrap_or(0).min(60);
+        for (host, rows) in &self.hosts {
+            let share = 100.0 * *rows as f64 / all as f64;
+            writeln!(out, "  by {:width$} {rows:>6}  {share:3.0} %", crate::shown(host))?;
+        }
+        let Estimate { seconds, rows, .. } = self.to_go;
+        let source = if rows > 0 { format!("measured from {rows} rows") } else { "not measured yet".into() };
+        if seconds > 0.0 { writeln!(out, "about {} of one core to go, {source}", duration(seconds)) } else { Ok(()) }
+    }
 }
 
 pub(crate) fn run(registry: &Registry, arguments: &Status) -> Result<()> {
-    let index = registry.store(&arguments.store).existing()?;
-    let failed = index.failed()?;
-    let mut experiments = Vec::new();
-    if arguments.experiments.is_empty() {
-        for name in built_in::names(&registry.catalogue) {
-            for preset in built_in::presets(name) {
-                experiments.push(registry.load(name, &Overrides::preset(&preset))?);
-            }
+    let Some(pause) = arguments.watch else { return once(registry, arguments) };
+    let mut before: Option<(Instant, usize)> = None;
+    loop {
+        if std::io::stdout().is_terminal() {
+            write!(std::io::stdout(), "\x1b[H\x1b[2J")?;
         }
-    } else {
-        let overrides = Overrides { preset: arguments.preset.clone(), ..Overrides::default() };
-        experiments = registry.load_all(&arguments.experiments, &overrides)?;
+        let now = Instant::now();
+        match once(registry, arguments) {
+            Err(error) if error.is::<Incomplete>() => {
+                let missing = error.downcast_ref::<Incomplete>().map_or(0, |incomplete| incomplete.missing);
+                let (since, then) = *before.get_or_insert((now, missing));
+                let (passed, done) = (now.duration_since(since).as_secs_f64(), then.saturating_sub(missing));
+                if done > 0 {
+                    let left = duration(missing as f64 * passed / done as f64);
+                    say!("{done} runs in {}; about {left} to go at this pace", duration(passed));
+                }
+            }
+            other => return other,
+        }
+        std::thread::sleep(Duration::from_secs(pause));
     }
-    let reason = |row: &Row| row.reason.clone().unwrap_or_default();
-    let standing = experiments.iter().map(|experiment| {
-        let Experiment { name, preset, .. } = experiment;
-        let ids = experiment.ids();
-        let failed = failed.iter().filter(|row| ids.contains(&row.id));
-        let failed = failed.map(|row| json!({"id": row.id, "reason": reason(row)})).collect();
-        let done = ids.iter().filter(|id| index.has(id)).count();
-        let missing = experiment.runs.iter().filter(|run| !index.has(&run.id()));
-        let is_there =
-            |run: &Spec| registry.catalogue.with_earlier_numerics(run).iter().any(|run| index.has(&run.id()));
-        let earlier = missing.filter(|run| is_there(run)).count();
-        Standing { experiment: name, preset, done, runs: ids.len(), earlier, failed }
-    });
-    let all: Vec<Standing<'_>> = standing.collect();
+}
+
+fn once(registry: &Registry, arguments: &Status) -> Result<()> {
+    let store = registry.store(&arguments.store);
+    // Whoever watches may begin before the first worker does.
+    let index = if arguments.watch.is_some() { store.index()? } else { store.existing()? };
+    let failed = index.failed()?;
+    let in_conflict = |problem: &Problem| match problem {
+        Problem::Conflict { id, .. } => Some(id.clone()),
+        _ => None,
+    };
+    let conflicts: BTreeSet<String> = index.problems.iter().filter_map(in_conflict).collect();
+    let overrides = arguments.changes.overrides()?;
+    let named = !arguments.experiments.is_empty();
+    let experiments: Vec<Asked> = match named {
+        true => {
+            let loaded = registry.load_all(&arguments.experiments, &overrides)?;
+            loaded.into_iter().map(|experiment| (experiment, overrides.typed())).collect()
+        }
+        false => {
+            let changed = overrides != Overrides::default();
+            ensure!(!changed, Error::Request("say which experiments are changed: nalm status NAME …".into()));
+            found(registry, &index, arguments.all)?
+        }
+    };
+    // Experiments share runs: one that was not asked for is only worth a line if it has some of its own.
+    let mut explained: BTreeSet<String> = BTreeSet::new();
+    let mut all: Vec<Standing<'_>> = Vec::new();
+    for (experiment, typed) in &experiments {
+        let mut standing = standing(registry, (experiment, typed), &index, &failed, &conflicts);
+        let own = experiment.ids_of_all_versions(&registry.catalogue).into_iter().filter(|id| index.has(id));
+        standing.is_news = own.fold(false, |news, id| explained.insert(id) || news);
+        all.push(standing);
+    }
+    let is_shown = |s: &&Standing<'_>| s.runs > 0 && (named || arguments.all || s.is_news || !s.failed.is_empty());
+    let missing: usize = all.iter().map(|s| s.missing).sum();
+    let all: Vec<&Standing<'_>> = all.iter().filter(is_shown).collect();
+    let outlook = match named {
+        false => None,
+        true => Some(Outlook::new(registry, &index, experiments.iter().map(|(experiment, _)| experiment))?),
+    };
     let (rows, segments, failures) = (index.entries().len(), index.segments(), failed.len());
     if arguments.json {
         let problems: Vec<String> = index.problems.iter().map(ToString::to_string).collect();
-        super::print_json(
-            &json!({"rows": rows, "segments": segments, "torn": index.torn, "duplicates": index.duplicates,
-            "failed": failures, "problems": problems, "experiments": all}),
-        )?;
+        let mut value = json!({"rows": rows, "segments": segments, "torn": index.torn, "duplicates": index.duplicates,
+            "failed": failures, "problems": problems, "experiments": all});
+        if let Some(Outlook { hosts, to_go }) = &outlook {
+            value["hosts"] = json!(hosts);
+            value["to_go"] = json!({"core_seconds": to_go.seconds, "measured_rows": to_go.rows});
+        }
+        super::print_json(&value)?;
     } else {
         let mut out = std::io::stdout().lock();
-        let (store, Index { torn, duplicates, problems, .. }) = (arguments.store.to_string_lossy(), &index);
-        let store = crate::shown(&store);
-        write!(out, "{store}: {rows} runs in {segments} segments, {failures} failed, {torn} torn lines, ")?;
-        writeln!(out, "{duplicates} duplicates, {} problems", problems.len())?;
-        let width = all.iter().map(|s| s.experiment.len()).max().unwrap_or(0).min(60);
-        for s in all.iter().filter(|s| s.runs > 0) {
-            let Standing { experiment, preset, done, runs, earlier, .. } = s;
-            let more =
-                if *earlier > 0 { format!(", {earlier} of an earlier version of the numerics") } else { String::new() };
-            writeln!(out, "{experiment:width$} {preset:6} {done:>6} of {runs:>6} done{more}")?;
+        let store = arguments.store.to_string_lossy();
+        let counted = |n: usize, what: &str| if n > 0 { format!(", {n} {what}") } else { String::new() };
+        let Index { torn, duplicates, problems, .. } = &index;
+        let rest = counted(failures, "failed") + &counted(*torn, "torn lines") + &counted(*duplicates, "duplicates");
+        let rest = rest + &counted(problems.len(), "problems");
+        let s = |n: usize| if n == 1 { "" } else { "s" };
+        let (runs, parts) = (format!("{rows} run{}", s(rows)), format!("{segments} segment{}", s(segments)));
+        writeln!(out, "{}: {runs} in {parts}{rest}", crate::shown(&store))?;
+        if !all.is_empty() {
+            let head = ["experiment", "preset", "done"].map(String::from).to_vec();
+            let rows = [head].into_iter().chain(all.iter().map(|s| line(s, named)));
+            write!(out, "\n{}", table(&rows.collect::<Vec<_>>()))?;
         }
-        let failure = |row: &Row| format!("failed: run {}: {}", row.id, crate::shown(&reason(row)));
-        failed.iter().try_for_each(|row| writeln!(out, "{}", failure(row)))?;
+        if !named && !arguments.all {
+            writeln!(out, "\n--all lists the other experiments that come with nalm, too.")?;
+        }
+        outlook.iter().try_for_each(|outlook| outlook.print(&mut out))?;
+        for row in &failed {
+            let (word, text) = (paint(To::Output, Tone::Bad, "failed:"), reason(row));
+            writeln!(out, "{word} run {}: {}", row.id, crate::shown(&text))?;
+        }
     }
     sound(&index)?;
-    let missing: usize = all.iter().map(|s| s.runs - s.done).sum();
     let text = format!("{missing} runs are missing; nalm run carries them out");
-    ensure!(missing == 0 || arguments.experiments.is_empty(), Incomplete(text));
+    ensure!(missing == 0 || !named, Incomplete { missing, text });
     Ok(())
+}
+
+fn reason(row: &Row) -> String {
+    row.reason.clone().unwrap_or_default()
+}
+
+/// A line of the table; of experiments that were named, with what is missing.
+fn line(s: &Standing<'_>, named: bool) -> Vec<String> {
+    let counts = [
+        (s.missing, "missing"),
+        (s.failed.len(), "of them failed"),
+        (s.conflicting, "conflicting"),
+        (s.earlier, "of an earlier version of the numerics"),
+    ];
+    // The long list is about what is there.
+    let counts = if named { &counts[..] } else { &counts[3..] };
+    let more: String = counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!(", {n} {what}")).collect();
+    let tone = if s.missing == 0 { Tone::Good } else { Tone::Heading };
+    let done = paint(To::Output, tone, &format!("{} of {}", s.done, s.runs));
+    vec![format!("{}{}", crate::shown(s.experiment), crate::shown(s.changes)), s.preset.into(), done + &more]
+}
+
+fn standing<'a>(
+    registry: &Registry,
+    (experiment, changes): (&'a Experiment, &'a str),
+    index: &Index,
+    failed: &[Row],
+    conflicts: &BTreeSet<String>,
+) -> Standing<'a> {
+    let Experiment { name, preset, .. } = experiment;
+    let ids = experiment.ids();
+    let failed = failed.iter().filter(|row| ids.contains(&row.id));
+    let failed = failed.map(|row| json!({"id": row.id, "reason": reason(row)})).collect();
+    let done = ids.iter().filter(|id| index.has(id)).count();
+    let missing = experiment.runs.iter().filter(|run| !index.has(&run.id()));
+    let is_there = |run: &Spec| registry.catalogue.with_earlier_numerics(run).iter().any(|run| index.has(&run.id()));
+    let earlier = missing.filter(|run| is_there(run)).count();
+    let conflicting = ids.iter().filter(|id| conflicts.contains(*id)).count();
+    let (runs, missing) = (ids.len(), ids.len() - done);
+    Standing { experiment: name, preset, changes, done, runs, missing, conflicting, earlier, failed, is_news: true }
+}
+
+/// What was asked of the store, somebody's own experiments first, then those that come with the program, at every preset.
+fn found(registry: &Registry, index: &Index, all: bool) -> Result<Vec<Asked>> {
+    let built_in = built_in::names(&registry.catalogue);
+    let mut asked = asked(registry, index);
+    let mut seen: BTreeSet<_> = asked.iter().map(key).collect();
+    // The longer of two that are alike comes first, and then says what the shorter one would.
+    let order = |(experiment, typed): &Asked| {
+        let (name, built_in) = (experiment.name.clone(), built_in.contains(&experiment.name.as_str()));
+        (built_in, name, std::cmp::Reverse(experiment.runs.len()), typed.clone())
+    };
+    asked.sort_by_cached_key(order);
+    let ids = asked.iter().flat_map(|(experiment, _)| experiment.ids_of_all_versions(&registry.catalogue));
+    let explained: BTreeSet<String> = ids.filter(|id| index.has(id)).collect();
+    if !all && explained.len() >= index.entries().len() {
+        // Nothing is left to explain, and reading all experiments takes a while.
+        return Ok(asked);
+    }
+    for name in &built_in {
+        for preset in built_in::presets(name) {
+            let own = (registry.load(name, &Overrides::preset(&preset))?, String::new());
+            if seen.insert(key(&own)) {
+                asked.push(own);
+            }
+        }
+    }
+    Ok(asked)
+}
+
+/// What tells one request from another.
+fn key((experiment, typed): &Asked) -> (String, String, String, usize) {
+    (experiment.name.clone(), experiment.preset.clone(), typed.clone(), experiment.runs.len())
+}
+
+/// Of stores with more rows than this, it is not looked up what they were asked for: a plan takes far more memory than an index.
+const MOST_PLANNED: usize = 100_000;
+
+/// What was asked of the store, as the headers of its segments tell.
+pub(super) fn asked(registry: &Registry, index: &Index) -> Vec<Asked> {
+    if index.entries().len() > MOST_PLANNED {
+        return Vec::new();
+    }
+    let mut typed: Vec<&Session> = index.sessions.iter().collect();
+    typed.sort_by(|a, b| a.arguments.cmp(&b.arguments));
+    typed.dedup_by(|a, b| a.arguments == b.arguments);
+    let mut seen = BTreeSet::new();
+    // Files that are not here any more, and options of other versions, are passed over.
+    typed.into_iter().flat_map(|session| requests(registry, session)).filter(|own| seen.insert(key(own))).collect()
+}
+
+/// The experiments that a process was asked for.
+fn requests(registry: &Registry, session: &Session) -> Vec<Asked> {
+    let typed = ["nalm"].into_iter().chain(session.arguments.iter().map(String::as_str));
+    let run = match Cli::try_parse_from(typed).map(|cli| cli.verb) {
+        Ok(Verb::Run(sharded)) => sharded.run,
+        Ok(Verb::Reproduce(reproduce)) => reproduce.run,
+        Ok(Verb::Compare(compare)) => {
+            let experiment = super::compare::experiment(registry, &compare);
+            return experiment.into_iter().map(named).collect();
+        }
+        _ => return Vec::new(),
+    };
+    let Ok(overrides) = run.overrides() else { return Vec::new() };
+    let loaded = registry.load_all(&run.choice.experiments, &overrides).unwrap_or_default();
+    loaded.into_iter().map(|experiment| (experiment, overrides.typed())).collect()
+}
+
+/// A comparison by what was compared.
+fn named(comparison: Experiment) -> Asked {
+    let name = format!("compare: {}", comparison.title);
+    (Experiment { name, preset: "–".into(), ..comparison }, String::new())
 }

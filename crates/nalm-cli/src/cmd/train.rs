@@ -1,70 +1,167 @@
 //! `nalm train`: one run.
 
 use crate::arguments::Train;
+use crate::exit::Stopped;
+use crate::progress::duration;
+use crate::signal::Listening;
+use crate::terminal::{To, Tone, paint};
 use anyhow::Result;
-use nalm::{LoggedErrors, Observer, Outcome, Status, formula};
+use nalm::module::Shape;
+use nalm::{LoggedErrors, Observer, Operation, Options, Outcome, Status, formula};
 use nalm_lab::figure::record;
 use nalm_lab::report::csv;
 use nalm_lab::run::{Spec, schedule};
 use nalm_lab::task::choose::choose;
-use nalm_lab::task::{Choices, numbers_row};
+use nalm_lab::task::{Built, Choices, numbers_row};
 use nalm_lab::{Error, Registry, files};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
 
 pub(crate) fn run(registry: &Registry, arguments: &Train) -> Result<()> {
     let spec = spec(registry, arguments)?;
     let task = registry.catalogue.task(spec.task())?;
     registry.catalogue.memory.ensure("this run", task.bytes(&registry.catalogue, &spec)?)?;
-    let Some(built) = task.built(&registry.catalogue, &spec)? else {
-        let name = spec.task();
-        anyhow::bail!(
-            "{name} has runs of hours, which nalm run carries out and keeps; write an experiment file for it"
-        );
+    let Some(mut built) = task.built(&registry.catalogue, &spec)? else {
+        let (name, text) = (spec.task(), "which nalm run carries out and keeps; write an experiment file for it");
+        anyhow::bail!(Error::Request(format!("{name} has runs of hours, {text}")));
     };
+    // Whoever asks for 999 steps wants to know what came of them.
+    built.config.log_last = true;
     // Before training: whoever waited for five million steps should not lose them to a mistyped folder.
     if let Some(folder) = arguments.curve.as_ref().and_then(|path| path.parent()) {
         let there = folder.as_os_str().is_empty() || folder.is_dir();
         let wrong = || Error::Request(format!("{} is no folder, so no curve can be written there", folder.display()));
         anyhow::ensure!(there, wrong());
     }
-    let mut live = Live { every: (built.config.steps / 20).next_multiple_of(1_000).max(1_000), shown: !arguments.json };
+    hint(registry, &spec);
+    let steps = spec.whole("steps").unwrap_or(built.config.steps);
+    let mut live = Live::new(steps, !arguments.json);
     let outcome = built.train(spec.seed(), &mut live)?;
     if let Some(path) = &arguments.curve {
         files::write(&*registry.files, path, |out| out.write_all(curve_of(&outcome).as_bytes()))?;
     }
-    if arguments.json {
-        return super::print_json(&numbers_row(&spec, &outcome, None).normalised());
+    let stopped = match outcome.status {
+        Status::Cancelled { step } => Some(Stopped(format!("stopped at step {step} of {steps}"))),
+        _ => None,
+    };
+    match (arguments.json, &stopped) {
+        // A row of a run that was not carried out to its end would be taken for one.
+        (true, Some(_)) => {}
+        (true, None) => super::print_json_line(&numbers_row(&spec, &outcome, None).normalised())?,
+        (false, _) => summary(registry, &spec, &built, &outcome)?,
     }
+    stopped.map_or(Ok(()), |stopped| Err(stopped.into()))
+}
+
+/// Says so before training if a unit cannot represent what it is to learn.
+pub(super) fn hint(registry: &Registry, spec: &Spec) {
+    let (Ok(module), Ok(operation)) =
+        (registry.catalogue.module(spec.module()), spec.text("operation").parse::<Operation>())
+    else {
+        return;
+    };
+    if !module.single.claims.contains(&operation) {
+        let can = registry.catalogue.modules().iter().filter(|module| module.single.claims.contains(&operation));
+        let names: Vec<&str> = can.map(|module| module.single.name).collect();
+        say!("{} cannot represent {operation} exactly; these units can: {}", spec.module(), names.join(", "));
+    }
+}
+
+/// What came of a run.
+fn summary(registry: &Registry, spec: &Spec, built: &Built, outcome: &Outcome<f32>) -> Result<()> {
     let mut out = std::io::stdout().lock();
     let verdict = outcome.flat.unwrap_or(outcome.simulated);
-    writeln!(out, "{}", if verdict.solved { "solved" } else { "not solved" })?;
-    writeln!(out, "best step        {}", outcome.best_step)?;
-    writeln!(out, "validation error {:.3e}", outcome.validation_error)?;
-    writeln!(out, "test error       {:.3e}", outcome.test_error)?;
-    writeln!(out, "sparsity error   {:.3e}", outcome.sparsity_error)?;
+    let (tone, word) = match outcome.status {
+        Status::Diverged { step } => (Tone::Bad, format!("diverged at step {step}: {}", why(outcome))),
+        _ if !outcome.validation_error.is_finite() => (Tone::Bad, format!("diverged: {}", why(outcome))),
+        Status::Cancelled { step } if !verdict.solved => (Tone::Bad, format!("not solved by step {step}")),
+        _ if verdict.solved => (Tone::Good, "solved".into()),
+        _ => (Tone::Bad, "not solved".into()),
+    };
+    writeln!(out, "{}", paint(To::Output, tone, &word))?;
+    writeln!(out, "best step         {}", outcome.best_step)?;
+    for (name, error) in [
+        ("validation error", outcome.validation_error),
+        ("test error", outcome.test_error),
+        ("sparsity error", outcome.sparsity_error),
+    ] {
+        writeln!(out, "{name:16}  {}", shown(error))?;
+    }
     if let Some(step) = verdict.solved_at {
-        writeln!(out, "solved at        {step}")?;
+        writeln!(out, "solved at         {step}")?;
     }
     if built.schedule.is_some() {
-        writeln!(out, "attempts         {}", outcome.reinitialisations + 1)?;
+        writeln!(out, "attempts          {}", outcome.reinitialisations + 1)?;
     }
-    if let Status::Diverged { step } = outcome.status {
-        writeln!(out, "diverged at      {step}")?;
-    }
-    match formula::read(&built.network, &outcome.params, &[])? {
-        Some(lines) => lines.iter().try_for_each(|line| writeln!(out, "formula          {line}"))?,
-        None => writeln!(out, "formula          no simple one")?,
+    // A table's inputs have names.
+    let columns = spec.text("columns").split(',').collect::<Vec<_>>();
+    let columns = if columns.len() == built.network.shape().inputs { columns } else { Vec::new() };
+    let has_numbers = outcome.params.iter().all(|p| p.is_finite());
+    match if has_numbers { formula::read(&built.network, &outcome.params, &columns)? } else { None } {
+        Some(lines) => lines.iter().try_for_each(|line| writeln!(out, "formula           {line}"))?,
+        None => writeln!(out, "formula           no simple formula")?,
     }
     for (k, layer) in built.network.layers().iter().enumerate() {
         let params = built.network.layer_params(&outcome.params, k);
-        let shown: Vec<String> = params.iter().take(8).map(|p| format!("{p:.4}")).collect();
-        let more = if params.len() > 8 { format!(" … ({} in all)", params.len()) } else { String::new() };
-        writeln!(out, "{:16} {}{more}", format!("{} weights", layer.name()), shown.join(" "))?;
+        let several = built.network.layers().len() > 1;
+        let parts = registry.catalogue.module(layer.name()).map_or("", |module| module.single.parameters);
+        for (name, own) in named(parts, layer.shape(), &layer.options(), params) {
+            let name = if several { format!("{} {name}", layer.name()) } else { name };
+            let values: Vec<String> = own.iter().take(8).map(|p| format!("{p:.4}")).collect();
+            let more = if own.len() > 8 { format!(" … ({} in all)", own.len()) } else { String::new() };
+            writeln!(out, "{name:16}  {}{more}", values.join(" "))?;
+        }
     }
     Ok(())
+}
+
+/// An error for people.
+fn shown(error: f64) -> String {
+    match error {
+        0.0 => "0".into(),
+        e if e.is_finite() => format!("{e:.3e}"),
+        _ => "not a finite number".into(),
+    }
+}
+
+/// What makes numbers that are none.
+fn why(outcome: &Outcome<f32>) -> &'static str {
+    match outcome.rows.first() {
+        Some(row) if !row.validation.is_finite() => {
+            "products of this size are too large for 32 bits (3.4e38); take a smaller range"
+        }
+        _ => "its numbers grew beyond all bounds; a smaller --learning-rate may help",
+    }
+}
+
+/// The parameters of a layer by the names of its description, such as `w_r [outputs, inputs], g [inputs]`; by one name if that does not
+/// tell their number.
+fn named<'a>(parts: &str, shape: Shape, options: &Options, params: &'a [f32]) -> Vec<(String, &'a [f32])> {
+    let size = |name: &str| match name {
+        "outputs" => Some(shape.outputs),
+        "inputs" => Some(shape.inputs),
+        other => other.parse().ok().or_else(|| options.get(other)?.to_string().parse().ok()),
+    };
+    let mut found: Vec<(String, usize)> = Vec::new();
+    for part in parts.split_inclusive(']') {
+        let (names, sizes) = part.split_once('[').unwrap_or((part, ""));
+        let sizes = sizes.trim_end_matches(']');
+        let Some(len) = sizes.split(',').map(|name| size(name.trim())).product::<Option<usize>>() else { continue };
+        let names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
+        found.extend(names.map(|name| (name.to_string(), len)));
+    }
+    let mut rest = params;
+    let mut all = Vec::new();
+    for (name, len) in found {
+        // What is there with some options only comes last.
+        let Some((own, more)) = rest.split_at_checked(len) else { break };
+        all.push((name, own));
+        rest = more;
+    }
+    if rest.is_empty() { all } else { vec![("weights".into(), params)] }
 }
 
 fn spec(registry: &Registry, arguments: &Train) -> Result<Spec> {
@@ -99,21 +196,83 @@ fn spec(registry: &Registry, arguments: &Train) -> Result<Spec> {
     Ok(task.specify(catalogue, &choices)?)
 }
 
-/// Errors as they are logged, to the standard error.
+/// Errors as they are logged, to the standard error; and whether somebody asked to stop.
 struct Live {
+    listening: Listening,
+    steps: u64,
     every: u64,
-    shown: bool,
+    is_shown: bool,
+    start: Instant,
+    /// What the last line said, and when.
+    last: Option<(String, Instant)>,
+    /// Whether it was said that nothing changes.
+    is_still: bool,
+}
+
+/// However little changes, something is said after this time.
+const SILENCE: Duration = Duration::from_secs(10);
+
+impl Live {
+    fn new(steps: u64, is_shown: bool) -> Self {
+        let every = (steps / 20).next_multiple_of(1_000).max(1_000);
+        let (listening, start) = (Listening::new(), Instant::now());
+        Self { listening, steps, every, is_shown, start, last: None, is_still: false }
+    }
+
+    fn show(&mut self, row: &LoggedErrors) {
+        let bars = std::io::stderr().is_terminal();
+        if self.last.is_none() {
+            let scale = if bars { "  outside, from 1e-14 to 1e6" } else { "" };
+            say!("{} steps\n{:>8}  {:>9}  {:>9}  {:>6}{scale}", self.steps, "step", "inside", "outside", "to go");
+        }
+        let errors = format!("{:>9}  {:>9}", brief(row.validation), brief(row.test));
+        let now = Instant::now();
+        let is_news = self.last.as_ref().is_none_or(|(last, when)| *last != errors || now - *when > SILENCE);
+        if !is_news && row.step != self.steps {
+            if !self.is_still {
+                say!("{:>8}  unchanged", "…");
+            }
+            self.is_still = true;
+            return;
+        }
+        let passed = self.start.elapsed().as_secs_f64();
+        // Nothing is said about the rest before some of it was measured.
+        let left = match passed > 2.0 && row.step > 0 {
+            true => duration(passed * (self.steps.saturating_sub(row.step)) as f64 / row.step as f64),
+            false => String::new(),
+        };
+        // Twenty bars from 1e-14 to 1e6.
+        let length = (row.test.max(1e-14).log10() + 14.0).clamp(0.0, 20.0) as usize;
+        let bar = if bars { "▇".repeat(length) } else { String::new() };
+        let line = format!("{:>8}  {errors}  {left:>6}  {bar}", row.step);
+        say!("{}", line.trim_end());
+        (self.last, self.is_still) = (Some((errors, now)), false);
+    }
+}
+
+/// An error in a column.
+fn brief(error: f64) -> String {
+    match error {
+        0.0 => "0".into(),
+        e if e.is_finite() => format!("{e:.2e}"),
+        _ => "none".into(),
+    }
 }
 
 impl Observer<f32> for Live {
     fn logged(&mut self, row: &LoggedErrors, _: &[f32]) -> ControlFlow<()> {
-        if self.shown && row.step.is_multiple_of(self.every) {
-            // Twenty bars from 1e-14 to 1e6.
-            let bars = (row.test.max(1e-14).log10() + 14.0).clamp(0.0, 20.0) as usize;
-            let bar = if std::io::stderr().is_terminal() { "▇".repeat(bars) } else { String::new() };
-            say!("step {:>8}  inside {:9.2e}  outside {:9.2e}  {bar}", row.step, row.validation, row.test);
+        if self.is_shown && (row.step.is_multiple_of(self.every) || row.step == self.steps) {
+            self.show(row);
         }
-        ControlFlow::Continue(())
+        if self.listening.is_asked_to_stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    fn stepped(&mut self, step: u64, _: f32, _: f32, _: &[f32]) -> ControlFlow<()> {
+        // Steps of large networks take long, and whoever stops them does not want to wait for the next evaluation.
+        match step.is_multiple_of(64) && self.listening.is_asked_to_stop() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use super::run::{prepare, threads, train_all};
 use super::sound;
 use crate::arguments::Verify;
+use crate::exit::Stopped;
 use anyhow::{Result, bail, ensure};
 use nalm_lab::experiment::{Experiment, Overrides, Relation};
 use nalm_lab::pool::Order;
@@ -55,10 +56,11 @@ fn published(registry: &Registry, arguments: &Verify) -> Result<()> {
     let runs: Vec<Spec> = experiments.iter().flat_map(wanted).filter(|run| seen.insert(run.id())).collect();
     let mut contents = Contents::default();
     let order = Order { runs: &runs, threads: threads(arguments.threads), checkpoints: None };
-    train_all(&registry.catalogue, &order, |finished| {
+    train_all(&registry.catalogue, &order, None, |finished| {
         finished.into_iter().for_each(|Finished { row, .. }| contents.insert(row));
         Ok(())
-    })?;
+    })
+    .map_err(nothing_kept)?;
     let mut out = std::io::stdout().lock();
     let mut list = Vec::new();
     let (mut verdicts, mut unexplained) = (Vec::new(), 0);
@@ -90,10 +92,21 @@ fn published(registry: &Registry, arguments: &Verify) -> Result<()> {
     if arguments.json {
         super::print_json(&list)?;
     }
+    let none = || Error::Request(format!("nothing was published that {} could be held against", names.join(", ")));
+    ensure!(!verdicts.is_empty(), none());
     say!("{}", counts(verdicts.iter().copied()));
-    ensure!(!verdicts.is_empty(), "{} makes no published statement", names.join(", "));
     ensure!(unexplained == 0, "{unexplained} published values differ, and the experiment does not say why");
     Ok(())
+}
+
+/// Nothing is written here, so that nothing can be promised.
+fn nothing_kept(error: anyhow::Error) -> anyhow::Error {
+    match error.downcast_ref::<Error>() {
+        Some(Error::Stopped) => {
+            Stopped("stopped; nalm verify keeps no runs, so the same command starts anew".into()).into()
+        }
+        _ => error,
+    }
 }
 
 /// Runs a sample of a record again and compares everything.
@@ -127,10 +140,11 @@ fn record(registry: &Registry, arguments: &Verify, path: &Path) -> Result<()> {
     prepare(catalogue, &runs, &Resources { mnist: arguments.mnist.clone() })?;
     let mut again: BTreeMap<String, Row> = BTreeMap::new();
     let order = Order { runs: &runs, threads: threads(arguments.threads), checkpoints: None };
-    train_all(catalogue, &order, |finished| {
+    train_all(catalogue, &order, None, |finished| {
         again.extend(finished.map(|Finished { row, .. }| (row.id.clone(), row)));
         Ok::<(), Error>(())
-    })?;
+    })
+    .map_err(nothing_kept)?;
     let (mut different, mut not_run) = (Vec::new(), Vec::new());
     for row in known.values() {
         // A row whose identity is not that of its specification was changed by hand.

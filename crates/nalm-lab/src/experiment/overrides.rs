@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// What the command line changes.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Overrides {
     /// How much of it is run.
     pub preset: Option<String>,

@@ -9,7 +9,7 @@ use super::special::digamma;
 use super::{CHI2, Estimate, moments, student};
 
 /// Errors are kept this far from 0 and from 0.5.
-const MARGIN: f64 = 1e-16;
+pub(crate) const MARGIN: f64 = 1e-16;
 
 /// Below this mean the authors' optimiser returned no Hessian, and their code fell back to Student's t.
 const OPTIMISER_GAVE_UP: f64 = 1e-5;

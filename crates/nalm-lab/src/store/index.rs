@@ -132,6 +132,14 @@ impl Index {
         self.segments[entry.segment as usize].store.root()
     }
 
+    /// The machine that wrote a row, by the name of its segment; a packed one does not tell.
+    pub fn host_of(&self, entry: &Entry) -> Option<&str> {
+        let name = self.segments[entry.segment as usize].file.file_name()?.to_str()?.strip_suffix(".jsonl")?;
+        // Seconds, host, process, random number; a host may have the same sign in its name.
+        let mut parts = name.split_once('-')?.1.rsplitn(3, '-');
+        (parts.next().is_some() && parts.next().is_some()).then(|| parts.next())?
+    }
+
     /// Where a run lies, if it was carried out.
     pub fn find(&self, id: &str) -> Option<&Entry> {
         let id = u128::from_str_radix(id, 16).ok()?;

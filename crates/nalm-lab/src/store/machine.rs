@@ -13,6 +13,12 @@ pub fn describe() -> String {
     format!("{processor}, {cores} cores, {}", std::env::consts::OS)
 }
 
+/// The name of the machine; a scheduler may have a name of its own for it.
+pub fn host() -> String {
+    let named = std::env::var("SLURMD_NODENAME").ok().filter(|name| !name.is_empty());
+    named.or_else(|| fs::read_to_string("/proc/sys/kernel/hostname").ok()).unwrap_or_else(|| "host".into())
+}
+
 /// Processor time of this process, all threads together, where the system tells it.
 pub fn cpu_seconds() -> Option<f64> {
     let text = fs::read_to_string("/proc/self/stat").ok()?;

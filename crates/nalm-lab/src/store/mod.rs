@@ -82,7 +82,11 @@ impl Store {
     }
 
     fn ensure_exists(&self) -> Result<()> {
-        ensure!(self.root.join("seg").is_dir(), "{} is no store: it has no folder seg", self.root.display());
+        ensure!(
+            self.root.join("seg").is_dir(),
+            "{} is no store: it has no folder seg; nalm run makes one",
+            self.root.display()
+        );
         Ok(())
     }
 
@@ -334,5 +338,53 @@ mod tests {
         let pipe = folder.path().join("seg/0.jsonl");
         assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
         assert_eq!(index(&folder).entries().len(), 1);
+    }
+
+    /// Merging is union: in any order and grouping, and however often, the same segments and the same rows. Stores share segments, runs and torn
+    /// ends, as copies of stores do that were made while they grew.
+    #[test]
+    fn merging_is_commutative_associative_and_idempotent() {
+        let rows: Vec<Row> = (0..6).map(row).collect();
+        // Segments of which stores have different beginnings, and of which runs overlap.
+        let made: Vec<(tempfile::TempDir, PathBuf, Vec<u8>)> =
+            [&rows[..3], &rows[2..5], &rows[4..], &rows[..1]].map(store_of).into();
+        let mut state = 7u64;
+        let mut random = |below: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % below
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: String| Store::at(folder.path().join(name));
+        // The files of a store and its compacted rows.
+        let holds = |store: &Store| -> (Vec<(String, Vec<u8>)>, String) {
+            let name = |file: &Path| file.file_name().unwrap().to_string_lossy().into_owned();
+            let files = store.segments().unwrap().iter().map(|file| (name(file), fs::read(file).unwrap())).collect();
+            (files, compact(&store.index().unwrap(), &mut std::io::sink()).unwrap())
+        };
+        for round in 0..40 {
+            let [a, b, c] = ["a", "b", "c"].map(|name| {
+                let store = at(format!("{round}-{name}"));
+                fs::create_dir_all(store.root().join("seg")).unwrap();
+                for (_, path, bytes) in made.iter() {
+                    if random(2) == 0 {
+                        let len = if random(3) == 0 { random(bytes.len()) } else { bytes.len() };
+                        fs::write(store.root().join("seg").join(path.file_name().unwrap()), &bytes[..len]).unwrap();
+                    }
+                }
+                store
+            });
+            let merged = |name: &str, order: &[&Store]| {
+                let into = at(format!("{round}-{name}"));
+                order.iter().for_each(|store| merge(std::slice::from_ref(*store), &into).unwrap());
+                into
+            };
+            let all = merged("abc", &[&a, &b, &c]);
+            let want = holds(&all);
+            assert_eq!(holds(&merged("cba", &[&c, &b, &a])), want, "round {round}: not commutative");
+            let bc = merged("bc", &[&b, &c]);
+            assert_eq!(holds(&merged("a-bc", &[&a, &bc])), want, "round {round}: not associative");
+            merge(&[a, b, all.clone()], &all).unwrap();
+            assert_eq!(holds(&all), want, "round {round}: not idempotent");
+        }
     }
 }

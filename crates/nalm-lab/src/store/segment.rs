@@ -6,7 +6,6 @@ use crate::error::{Error, Result, ensure};
 use crate::files::Output;
 use crate::task::Finished;
 use serde_json::{Value, json};
-use std::fs;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -31,8 +30,8 @@ impl Segment {
     /// Starts a segment; `arguments` say what was asked for.
     pub fn create(store: &Store, arguments: &[String]) -> Result<Self> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-        let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_else(|_| "host".into());
-        let host: String = host.trim().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+        let host: String =
+            machine::host().trim().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
         let random = RandomState::new().build_hasher().finish();
         let name = format!("{now}-{host}-{}-{random:016x}.jsonl", std::process::id());
         let path = store.root().join("seg").join(name);

@@ -109,6 +109,11 @@ pub fn plain(v: f64) -> String {
     format!("{v:.2}")
 }
 
+/// Sparsity errors for a terminal. A beta distribution cannot hold 0, for which its smallest number stands.
+pub fn sparsity(v: f64) -> String {
+    if v <= beta::MARGIN { "0".into() } else { format!("{v:.1e}") }
+}
+
 /// Per cent, with the sign.
 pub fn percent(v: f64) -> String {
     format!("{:.1} %", 100.0 * v)

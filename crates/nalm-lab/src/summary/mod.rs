@@ -19,6 +19,7 @@ pub use verdict::Verdict;
 use crate::experiment::{Experiment, Group, Section};
 use crate::run::{Row, Spec, Status};
 use crate::stats::Estimate;
+use crate::stats::paired::{self, Judged, Paired};
 use crate::store::Contents;
 use crate::task::{Catalogue, Measures};
 
@@ -109,6 +110,18 @@ impl<'a> Results<'a> {
     /// The group of a model at a place.
     pub fn group(&self, section: usize, model: usize, place: &str) -> Option<&'a Group> {
         self.experiment.groups.iter().find(|g| g.section == section && g.model == model && g.place == place)
+    }
+
+    /// Two models of a section over the places and seeds that both have; nothing if there are none.
+    pub fn paired(&self, section: usize, model: usize, other: usize) -> Option<Paired> {
+        let judged = |row: &Row| Judged { solved: row.is_solved(), solved_at: row.solved_at() };
+        let mut pairs = Vec::new();
+        for group in self.experiment.groups.iter().filter(|g| g.section == section && g.model == model) {
+            let Some(other) = self.group(section, other, &group.place) else { continue };
+            let rows = self.rows[group.runs.clone()].iter().zip(&self.rows[other.runs.clone()]);
+            pairs.extend(rows.filter_map(|(a, b)| Some((judged((*a)?), judged((*b)?)))));
+        }
+        (!pairs.is_empty()).then(|| paired::compare(&pairs))
     }
 
     /// How many of its rows are of an earlier version of the numerics.

@@ -160,8 +160,9 @@ impl Numbers {
 
     /// Makes network, data and settings of a run.
     fn build(&self, catalogue: &Catalogue, spec: &Spec) -> Result<Built> {
-        let network = self.network(catalogue, spec)?;
+        // First, because it knows better how many inputs it takes.
         let task = self.problem.task(spec)?;
+        let network = self.network(catalogue, spec)?;
         let number = |key: &str| spec.get(key).and_then(Value::as_f64);
         let is_off = |key: &str| spec.get(key) == Some(&Value::Bool(false));
         let schedule = schedule::Written::of_run(spec)?;
@@ -262,7 +263,8 @@ impl Task for Numbers {
     }
 
     fn bytes(&self, catalogue: &Catalogue, spec: &Spec) -> Result<f64> {
-        let network = self.network(catalogue, spec)?;
+        // What cannot be built takes nothing, and is refused when it is checked.
+        let Ok(network) = self.network(catalogue, spec) else { return Ok(0.0) };
         let parameters = network.param_len() as f64;
         let (number, sets) = (4.0, 2.0 * 10_000.0 * (network.shape().inputs as f64 + 1.0));
         let at = BatchLayout::new(BATCH)?;

@@ -24,10 +24,10 @@ impl Subsets {
     pub(crate) fn new(inputs: usize, a: ops::Range<usize>, b: ops::Range<usize>) -> Result<Self, Error> {
         for slice in [&a, &b] {
             Error::check(!slice.is_empty(), "size of a subset", slice.len() as f64, "at least 1")?;
-            if slice.end > inputs {
-                let what = "inputs that the two subsets span".to_string();
-                return Err(Error::Shape { what, got: inputs, want: slice.end });
-            }
+        }
+        let want = a.end.max(b.end);
+        if want > inputs {
+            return Err(Error::Shape { what: "number of inputs".into(), got: inputs, want });
         }
         Ok(Self { inputs, a, b })
     }

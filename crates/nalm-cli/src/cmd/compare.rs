@@ -1,0 +1,260 @@
+//! `nalm compare`: a few units on one task, without a file. It is an experiment like any other, kept in the store like any other.
+
+use super::describe::layers;
+use super::run::{complete, whole};
+use crate::arguments::{Compare, Run};
+use crate::terminal::{To, Tone, paint, table};
+use anyhow::{Result, ensure};
+use nalm_lab::experiment::{self, Experiment, Overrides};
+use nalm_lab::stats::paired::{Paired, p_value};
+use nalm_lab::summary::metric::sparsity;
+use nalm_lab::summary::{Cell, Results, show};
+use nalm_lab::{Error, Registry};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::io::Write;
+use std::path::Path;
+
+/// Columns of the small plot between 0 and 1.
+const PLOT: usize = 41;
+
+pub(crate) fn run(registry: &Registry, arguments: &Compare) -> Result<()> {
+    let page = arguments.html.as_deref().map(split).transpose()?;
+    let mut experiment = experiment(registry, arguments)?;
+    let firsts = experiment.groups.iter().filter(|group| group.place == experiment.groups[0].place);
+    firsts.for_each(|group| super::train::hint(registry, &experiment.runs[group.runs.start]));
+    let run = Run::of_store(&arguments.store, arguments.threads);
+    complete(registry, &run, std::slice::from_ref(&experiment), whole, |_| Ok(()))?;
+    let index = registry.store(&arguments.store).existing()?;
+    let contents = index.contents(experiment.ids().iter().map(String::as_str))?;
+    {
+        let results = registry.results(&experiment, &contents);
+        match arguments.json {
+            true => super::print_json(&as_json(&results))?,
+            false => write!(std::io::stdout().lock(), "{}", as_text(&results))?,
+        }
+    }
+    if let Some((folder, name)) = page {
+        experiment.name = name;
+        registry.report(&experiment, &contents, &folder)?;
+        let page = folder.join(format!("{}.html", experiment.name));
+        say!("{} is written, its figure and tables beside it", page.display());
+    }
+    super::sound(&index)
+}
+
+/// The folder of a page and its name, without the ending.
+pub(crate) fn split(page: &Path) -> Result<(std::path::PathBuf, String)> {
+    let text = format!("{} must be a file whose name ends in .html", page.display());
+    let stem = page.file_stem().filter(|_| page.extension().is_some_and(|ending| ending == "html"));
+    let stem = stem.ok_or(Error::Request(text))?;
+    let folder = page.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let there = || Error::Request(format!("{} is no folder, so no page can be written there", folder.display()));
+    ensure!(folder.is_dir(), there());
+    Ok((folder.into(), stem.to_string_lossy().into_owned()))
+}
+
+/// The experiment that was asked for.
+pub(crate) fn experiment(registry: &Registry, arguments: &Compare) -> Result<Experiment> {
+    let catalogue = &registry.catalogue;
+    let task = catalogue.task(&arguments.task)?;
+    let long =
+        || Error::Request(format!("{} has runs of hours; write an experiment file for it (nalm new)", task.name()));
+    ensure!(!task.is_long(), long());
+    let models = arguments.models.iter().map(|text| model(registry, text)).collect::<Result<Vec<_>>>()?;
+    let changes = arguments.changes();
+    // Whether ranges and test ranges fit together is said here, and not with the line of a file that nobody wrote.
+    let overrides = changes.overrides()?;
+    let ranges: Vec<String> = overrides.ranges.iter().map(|(train, _)| train.clone()).collect();
+    let default = if task.declares("range") { vec!["U[1,2)".to_string()] } else { Vec::new() };
+    let ranges = if ranges.is_empty() { default } else { ranges };
+    let labels: Vec<&str> = models.iter().map(|(label, _)| label.as_str()).collect();
+    let twice = labels.iter().enumerate().find(|(k, label)| labels[..*k].contains(label));
+    let text =
+        |label: &str| Error::Request(format!("{label} is there twice; leave one out, or choose something else of it"));
+    ensure!(twice.is_none(), text(twice.map_or("", |(_, label)| label)));
+    let on = if ranges.is_empty() { String::new() } else { format!(" on {}", ranges.join(" and ")) };
+    let mut text = String::new();
+    writeln!(text, "title = {}", quoted(&format!("{}{on}", several(&labels))))?;
+    writeln!(text, "task = {}", quoted(&arguments.task))?;
+    writeln!(text, "baselines = [{}]", quoted(labels[0]))?;
+    if let Some(operation) = arguments.operation {
+        writeln!(text, "operation = {}", quoted(operation.name()))?;
+    }
+    writeln!(text, "[preset.compare]\nseeds = {}", arguments.seeds)?;
+    // Those that were given come by way of the changes.
+    if overrides.ranges.is_empty() && !ranges.is_empty() {
+        writeln!(text, "ranges = [{}]", ranges.iter().map(|range| quoted(range)).collect::<Vec<_>>().join(", "))?;
+    }
+    models.iter().try_for_each(|(_, model)| writeln!(text, "[[model]]\n{model}"))?;
+    let checked = of_text(registry, "compare", &text, &overrides)?;
+    let typed = arguments.models.iter().map(|text| format!(" {}", shell(text))).collect::<String>();
+    let task = if arguments.task == "single-module" { String::new() } else { format!(" --task {}", arguments.task) };
+    let operation = arguments.operation.map_or(String::new(), |operation| format!(" --operation {operation}"));
+    let seeds = format!(" --seeds {}", arguments.seeds);
+    let command = format!("nalm compare{typed}{task}{operation}{}{seeds}", overrides.typed());
+    Ok(Experiment { command, ..checked })
+}
+
+/// Checks an experiment that is not in a file; what is wrong is said without a line.
+pub(crate) fn of_text(registry: &Registry, name: &str, text: &str, overrides: &Overrides) -> Result<Experiment> {
+    let path = Path::new(name).with_extension("toml");
+    let checked = experiment::check(&registry.catalogue, &registry.names(), name, &path, text, overrides);
+    Ok(checked.map_err(|error| Error::Request(error.root().to_string()))?)
+}
+
+/// A model as it is typed (`snmu noise=U[1,2]`, or a stack such as `nau 100->3, snmu`), as a label and the lines of a file.
+fn model(registry: &Registry, text: &str) -> Result<(String, String)> {
+    let catalogue = &registry.catalogue;
+    let (name, rest) = text.trim().split_once(char::is_whitespace).unwrap_or((text.trim(), ""));
+    let options: Option<Vec<(&str, &str)>> = rest.split_whitespace().map(|option| option.split_once('=')).collect();
+    let options = options.filter(|_| !name.ends_with(','));
+    if let (Ok(_), Some(options)) = (catalogue.module(name), &options) {
+        let chosen: Vec<String> = options.iter().map(|(key, value)| format!("{key} = {}", toml(value))).collect();
+        let label = [catalogue.label(name)].into_iter().chain(rest.split_whitespace().map(String::from));
+        let label = label.collect::<Vec<_>>().join(" ");
+        let lines =
+            format!("module = {}\nlabel = {}\noptions = {{ {} }}", quoted(name), quoted(&label), chosen.join(", "));
+        return Ok((label, lines));
+    }
+    let known = |layer: &nalm_lab::task::network::Layer| catalogue.module(&layer.0.module).map(drop);
+    let stack = layers(catalogue, text)?;
+    stack.iter().try_for_each(known)?;
+    let label = text.trim().to_string();
+    // A stack is written in JSON as in TOML, except for the colons.
+    let layer = |layer: &nalm_lab::task::network::Layer| {
+        let map: serde_json::Map<String, Value> = layer.clone().into();
+        let inside = |value: &Value| match value {
+            Value::Object(map) => {
+                format!("{{ {} }}", map.iter().map(|(k, v)| format!("{k} = {v}")).collect::<Vec<_>>().join(", "))
+            }
+            other => other.to_string(),
+        };
+        format!(
+            "{{ {} }}",
+            map.iter().map(|(key, value)| format!("{key} = {}", inside(value))).collect::<Vec<_>>().join(", ")
+        )
+    };
+    let list = stack.iter().map(layer).collect::<Vec<_>>().join(", ");
+    Ok((label.clone(), format!("layers = [{list}]\nlabel = {}", quoted(&label))))
+}
+
+/// A value as TOML has it; text that is none in quotes.
+fn toml(value: &str) -> String {
+    if value.parse::<toml::Value>().is_ok() { value.into() } else { quoted(value) }
+}
+
+/// Text in the quotes of TOML, whose escapes are those of JSON.
+fn quoted(text: &str) -> String {
+    Value::from(text).to_string()
+}
+
+/// Text as a shell takes it.
+fn shell(text: &str) -> String {
+    let safe = |c: char| c.is_ascii_alphanumeric() || "_=.,/:+-".contains(c);
+    if text.chars().all(safe) { text.into() } else { format!("'{}'", text.replace('\'', "'\\''")) }
+}
+
+/// Names with commas and an "and".
+fn several(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => (*one).into(),
+        [rest @ .., last] => format!("{} and {last}", rest.join(", ")),
+    }
+}
+
+/// Intervals, the plot, and the tests.
+fn as_text(results: &Results<'_>) -> String {
+    let experiment = results.experiment;
+    let mut out = format!("{}\n\n", paint(To::Output, Tone::Heading, &experiment.title));
+    let placed = experiment.groups.iter().any(|group| group.place != experiment.groups[0].place);
+    let names = |cell: &Cell| {
+        let place = placed.then(|| cell.place.clone());
+        [cell.label.clone()].into_iter().chain(place)
+    };
+    let head = |more: &[&str]| -> Vec<String> {
+        let first = ["model"].into_iter().chain(placed.then_some("range"));
+        first.chain(more.iter().copied()).map(String::from).collect()
+    };
+    let text = |cell: &Cell, name: &str| {
+        let metric = results.metrics.iter().find(|metric| metric.name == name);
+        metric.map_or(String::new(), |metric| show(cell.get(name), metric.show))
+    };
+    let row = |cell: &Cell| -> Vec<String> {
+        let mean = cell.get("sparsity_error").mean.map(sparsity);
+        let numbers = [
+            format!("{} of {}", cell.solved, cell.n),
+            text(cell, "success"),
+            text(cell, "solved_at"),
+            mean.unwrap_or_else(|| "–".into()),
+        ];
+        names(cell).chain(numbers).collect()
+    };
+    let rows = [head(&["solved", "success [95 %]", "solved at step [95 %]", "sparsity"])];
+    out += &table(&rows.into_iter().chain(results.cells.iter().map(row)).collect::<Vec<_>>());
+    let axis =
+        format!("{:<width$}{:^third$}{:>width$}", "0", "0.5", "1", width = PLOT / 3, third = PLOT - 2 * (PLOT / 3));
+    let plot = |cell: &Cell| -> Vec<String> { names(cell).chain([whiskers(cell)]).collect() };
+    let rows = [head(&[&axis])];
+    out += "\nsuccess, with its interval\n";
+    out += &table(&rows.into_iter().chain(results.cells.iter().map(plot)).collect::<Vec<_>>());
+    for &baseline in &experiment.baselines {
+        let base = &experiment.models[baseline];
+        let others = (0..experiment.models.len()).filter(|&model| model != baseline);
+        let row = |model: usize| Some(tests(&experiment.models[model], &results.paired(0, model, baseline)?));
+        let rows: Vec<Vec<String>> = others.filter_map(row).collect();
+        if !rows.is_empty() {
+            let head = ["model", "alone", "missed", "McNemar p", "sooner", "later", "sign test p"];
+            let head = [head.map(String::from).to_vec()].into_iter();
+            out += &format!("\nseed by seed against {base}; alone: only it solves a seed, missed: only {base} does\n");
+            out += &table(&head.chain(rows).collect::<Vec<_>>());
+        }
+    }
+    out
+}
+
+fn tests(model: &str, p: &Paired) -> Vec<String> {
+    let counts = |n: usize| n.to_string();
+    vec![
+        model.into(),
+        counts(p.only_a),
+        counts(p.only_b),
+        p_value(p.mcnemar_p),
+        counts(p.a_first),
+        counts(p.b_first),
+        p_value(p.sign_test_p),
+    ]
+}
+
+/// The success rate and its interval on a line from 0 to 1.
+fn whiskers(cell: &Cell) -> String {
+    let success = cell.get("success");
+    let (Some(mean), Some(low), Some(high)) = (success.mean, success.lower, success.upper) else {
+        return String::new();
+    };
+    let at = |x: f64| (x.clamp(0.0, 1.0) * (PLOT - 1) as f64).round() as usize;
+    let mut line = vec![' '; PLOT];
+    line[at(low)..=at(high)].fill('─');
+    (line[at(low)], line[at(high)]) = ('├', '┤');
+    line[at(mean)] = '●';
+    line.into_iter().collect::<String>().trim_end().into()
+}
+
+fn as_json(results: &Results<'_>) -> Value {
+    let experiment = results.experiment;
+    let cell = |cell: &Cell| {
+        json!({"model": cell.label, "range": cell.place, "n": cell.n, "solved": cell.solved, "success": cell.get("success"),
+            "solved_at": cell.get("solved_at"), "sparsity_error": cell.get("sparsity_error"),
+            "test_error": cell.get("test_error")})
+    };
+    let pair = |model: usize, baseline: usize| {
+        let p = results.paired(0, model, baseline)?;
+        Some(json!({"a": experiment.models[model], "b": experiment.models[baseline], "pairs": p.pairs,
+            "success": {"only_a": p.only_a, "only_b": p.only_b, "mcnemar_p": p.mcnemar_p},
+            "solved_at": {"both_solved": p.both_solved, "a_first": p.a_first, "b_first": p.b_first, "sign_test_p": p.sign_test_p}}))
+    };
+    let base = experiment.baselines.first().copied().unwrap_or(0);
+    let pairs = (0..experiment.models.len()).filter(|&model| model != base).filter_map(|model| pair(model, base));
+    json!({"command": experiment.command, "models": results.cells.iter().map(cell).collect::<Vec<_>>(), "paired": pairs.collect::<Vec<_>>()})
+}

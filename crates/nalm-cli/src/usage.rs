@@ -1,0 +1,75 @@
+//! What is wrong with what was typed, in the one form that all errors have.
+
+use clap::Error;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use std::error::Error as _;
+
+/// The error as one sentence with its repair; nothing if it is no error but help.
+pub(crate) fn wrong(error: &Error) -> Option<String> {
+    if !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        return None;
+    }
+    let all = |kind: ContextKind| match error.get(kind) {
+        Some(ContextValue::String(text)) => vec![text.clone()],
+        Some(ContextValue::Strings(texts)) => texts.clone(),
+        Some(other) => vec![other.to_string()],
+        None => Vec::new(),
+    };
+    let one = |kind: ContextKind| all(kind).into_iter().next();
+    // Without the name of its value: --seed, not --seed <SEED>.
+    let option = |text: String| match text.split_once(' ') {
+        Some((name, _)) if text.starts_with('-') => name.to_string(),
+        _ => text.trim_matches(['<', '>', '[', ']', '.']).to_lowercase(),
+    };
+    let invalid = one(ContextKind::InvalidArg).map(option);
+    let meant = |kind: ContextKind| {
+        let names: Vec<String> = all(kind).iter().map(|name| format!("'{name}'")).collect();
+        if names.is_empty() { String::new() } else { format!("; did you mean {}?", names.join(" or ")) }
+    };
+    let help = help_of(error);
+    Some(match (error.kind(), invalid, one(ContextKind::InvalidValue)) {
+        (ErrorKind::ValueValidation, Some(name), Some(value)) => match error.source().map(ToString::to_string) {
+            Some(text) if text.starts_with("it must be") => format!("{name} is {value}; {text}"),
+            Some(text) => format!("{name}: {text}"),
+            None => format!("{name} cannot be {value}"),
+        },
+        (ErrorKind::InvalidValue, Some(name), Some(value)) if value.is_empty() => {
+            format!("{name} needs a value; see {help}")
+        }
+        (ErrorKind::InvalidValue, Some(name), Some(value)) => {
+            let valid = all(ContextKind::ValidValue).join(", ");
+            format!("unknown {name} '{value}'{} (valid: {valid})", meant(ContextKind::SuggestedValue))
+        }
+        (ErrorKind::UnknownArgument, Some(name), _) => {
+            format!("unknown option '{name}'{} ({help} lists all)", meant(ContextKind::SuggestedArg))
+        }
+        (ErrorKind::InvalidSubcommand, ..) => {
+            let name = one(ContextKind::InvalidSubcommand).unwrap_or_default();
+            format!("unknown verb '{name}'{} ({help} lists all)", meant(ContextKind::SuggestedSubcommand))
+        }
+        (ErrorKind::ArgumentConflict, Some(name), _) => {
+            let others: Vec<String> = all(ContextKind::PriorArg).into_iter().map(option).collect();
+            match others.is_empty() {
+                true => format!("{name} cannot be given twice"),
+                false => format!("{name} cannot be used with {}", others.join(" and ")),
+            }
+        }
+        (ErrorKind::MissingRequiredArgument, ..) => {
+            let names: Vec<String> = all(ContextKind::InvalidArg).into_iter().map(option).collect();
+            format!("nothing is given for {}; see {help}", names.join(" or "))
+        }
+        _ => {
+            let text = error.render().to_string();
+            let text = text.trim_start_matches("error: ").split("\n\n").next().unwrap_or_default();
+            format!("{}; see {help}", text.split_whitespace().collect::<Vec<_>>().join(" "))
+        }
+    })
+}
+
+/// The command that says more: that of the verb in the usage line.
+fn help_of(error: &Error) -> String {
+    let text = error.render().to_string();
+    let usage = text.lines().find_map(|line| line.trim().strip_prefix("Usage: ")).unwrap_or("nalm");
+    let plain = |word: &&str| word.chars().all(|c| c.is_ascii_lowercase() || c == '-') && !word.starts_with('-');
+    format!("{} --help", usage.split_whitespace().take_while(plain).collect::<Vec<_>>().join(" "))
+}

@@ -1,0 +1,621 @@
+//! The first hour of a new user: whatever once stopped or misled one, with what is said and done instead.
+
+mod common;
+
+use common::{command, fails_with, json, nalm, succeed};
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Output, errors and code of a command in a folder, at eighty columns.
+fn screen(here: &Path, arguments: &[&str]) -> String {
+    let output = command(here, arguments).env("COLUMNS", "80").output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).replace(here.to_str().unwrap(), "FOLDER");
+    let code = output.status.code().unwrap_or(-1);
+    format!("$ nalm {}\n{}{}[exit {code}]\n", arguments.join(" "), text(&output.stdout), text(&output.stderr))
+}
+
+fn screens(here: &Path, all: &[&[&str]]) -> String {
+    all.iter().map(|arguments| screen(here, arguments)).collect::<Vec<_>>().join("\n")
+}
+
+const FILE: &str = "title = \"Mine\"\ntask = \"single-module\"\n[preset.a]\nseeds = 2\nsteps = 1000\nranges = [\"U[1,2)\"]\n[[model]]\nmodule = \"nmu\"\n[[model]]\nmodule = \"snmu\"\n";
+
+/// A folder with an experiment file.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("mine-with-a-name-of-some-length.toml"), FILE).unwrap();
+    std::fs::write(folder.path().join("mine.toml"), FILE).unwrap();
+    folder
+}
+
+/// `report` and `status` accept whatever `run` accepts, and `status` finds what was asked of the store by itself.
+#[test]
+fn rows_of_changed_experiments_are_found_again() {
+    let folder = folder();
+    let here = folder.path();
+    succeed(here, &["run", "mine.toml", "--set", "learning_rate=0.002", "--seeds", "1"]);
+    succeed(here, &["run", "mine-with-a-name-of-some-length.toml"]);
+    succeed(
+        here,
+        &["run", "single-module", "--preset", "smoke", "--seeds", "1", "--steps", "100", "--range", "U[1,2)"],
+    );
+    let text = screens(
+        here,
+        &[
+            &["status"],
+            &["status", "mine.toml", "--set", "learning_rate=0.002", "--seeds", "1"],
+            &["status", "mine.toml", "--set", "learning_rate=0.003"],
+            &["report", "mine.toml", "--set", "learning_rate=0.002", "--seeds", "1"],
+            &["report", "mine.toml", "--set", "learning_rate=0.003"],
+        ],
+    );
+    // Who did how much, and how fast, is different everywhere.
+    let same = |line: &&str| !line.starts_with("  by ") && !line.starts_with("about ");
+    insta::assert_snapshot!(text.lines().filter(same).collect::<Vec<_>>().join("\n"));
+    let all = succeed(here, &["status", "--all"]);
+    assert!(all.lines().count() > 60 && all.contains("mnist-sequential"), "{all}");
+    let list = json(here, &["status", "--json"]);
+    assert_eq!(list["experiments"][0]["experiment"], "mine");
+}
+
+/// One sentence and one code, whoever misses it.
+#[test]
+fn a_missing_store_is_one_sentence_everywhere() {
+    let folder = folder();
+    for arguments in [
+        &["status", "--store", "nowhere"][..],
+        &["report", "mine.toml", "--store", "nowhere"],
+        &["export", "--csv", "-", "--store", "nowhere"],
+        &["store", "check", "nowhere"],
+        &["store", "compact", "nowhere"],
+        &["verify", "--record", "nowhere"],
+    ] {
+        let text = fails_with(folder.path(), arguments, 2, "");
+        assert_eq!(text, "nalm: nowhere is no store: it has no folder seg; nalm run makes one\n", "{arguments:?}");
+    }
+}
+
+/// One style, code 2, and the repair in the text.
+#[test]
+fn wrong_values() {
+    let folder = folder();
+    let all: &[&[&str]] = &[
+        &["train", "--seed", "-1"],
+        &["train", "--seed", "x"],
+        &["train", "--steps", "-5"],
+        &["train", "--inputs", "0"],
+        &["train", "--inputs", "1"],
+        &["train", "--inputs", "-2"],
+        &["train", "--task", "arithmetic", "--inputs", "1"],
+        &["train", "--noise", "[1,2]", "--module", "snmu"],
+        &["train", "--noise", "bath", "--module", "snmu"],
+        &["train", "--range", "U[1,2]"],
+        &["train", "--range", "U[1e300,1e301]"],
+        &["train", "--range", "U[2,1)"],
+        &["train", "--range", "1..2"],
+        &["train", "--learning-rate", "fast"],
+        &["train", "--operation", "pow"],
+        &["train", "--stream", "slow"],
+        &["train", "--modul", "nmu"],
+        &["train", "--module", "nmu", "--layers", "nmu"],
+        &["trian"],
+        &["list", "modulez"],
+        &["list", "modules", "smnu"],
+        &["run"],
+        &["run", "mine.toml", "--threads", "0"],
+        &["run", "mine.toml", "--seeds", "0"],
+        &["run", "mine.toml", "--set", "learning_rate"],
+        &["run", "mine.toml", "--range", "U[1,2)", "--range", "U[10,20)", "--test-range", "U[2,6)"],
+        &["compare"],
+        &["compare", "nmu", "smnu"],
+        &["compare", "nmu", "snmu nose=U[1,2]"],
+        &["compare", "nmu", "nmu"],
+        &["compare", "nmu", "--range", "U[3,4)"],
+        &["compare", "nmu", "--html", "page.pdf"],
+        &["new", "mine.toml"],
+        &["new", "mine.txt"],
+        &["man", "trian"],
+    ];
+    let text = screens(folder.path(), all);
+    // All alike: one line, the program's name before it.
+    let blocks = text.split("$ nalm ").skip(1);
+    blocks.for_each(|block| {
+        assert!(block.trim_end().ends_with("[exit 2]"), "{block}");
+        assert!(
+            block.lines().nth(1).unwrap().starts_with("nalm: ") && block.trim_end().lines().count() == 3,
+            "{block}"
+        );
+    });
+    insta::assert_snapshot!(text);
+}
+
+/// Headings, the total, and quiet once nothing changes.
+#[test]
+fn training_on_the_screen() {
+    let folder = folder();
+    insta::assert_snapshot!(screens(
+        folder.path(),
+        &[
+            &["train", "--steps", "999"],
+            &["train", "--steps", "20000", "--seed", "1"],
+            &[
+                "train",
+                "--module",
+                "real-npu",
+                "--operation",
+                "div",
+                "--range",
+                "U[1,2)",
+                "--test-range",
+                "U[2,6)",
+                "--steps",
+                "8000"
+            ],
+            &["train", "--module", "nalu", "--steps", "2000"],
+            &["train", "--module", "mlp", "--hidden", "3", "--steps", "1000"],
+            &["train", "--module", "nmu", "--operation", "add", "--steps", "1000"],
+            &["train", "--range", "U[1e30,1e31)", "--test-range", "U[1e31,1e32)", "--steps", "1000"],
+            &["train", "--task", "arithmetic", "--inputs", "4", "--module", "snmu", "--steps", "2000"],
+            &["train", "--steps", "2000", "--quiet"],
+        ]
+    ));
+}
+
+/// A loop gives JSON lines.
+#[test]
+fn a_trained_row_is_one_line() {
+    let text = succeed(Path::new("."), &["train", "--steps", "1000", "--json"]);
+    assert_eq!(text.lines().count(), 1);
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap()["status"], "completed");
+    // The last step counts, whatever it is; nalm run stays as it was published.
+    let row = json(Path::new("."), &["train", "--steps", "1999", "--json"]);
+    assert_eq!(row["metrics"]["best_step"], 1999, "{row}");
+}
+
+/// Whoever stops a run sees what it was up to then.
+#[cfg(unix)]
+#[test]
+fn a_stopped_run_has_a_summary() {
+    let mut child = command(Path::new("."), &["train", "--steps", "1000000000"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // Its first line says that it listens.
+    let mut errors = std::io::BufReader::new(child.stderr.take().unwrap());
+    std::io::BufRead::read_line(&mut errors, &mut String::new()).unwrap();
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    let mut said = String::new();
+    std::io::Read::read_to_string(&mut errors, &mut said).unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(75), "{said}");
+    assert!(text.contains("best step") && text.contains("formula"), "{text}");
+    assert!(said.contains("nalm: stopped at step ") && said.contains(" of 1000000000"), "{said}");
+}
+
+/// Nothing is promised that is not kept.
+#[cfg(unix)]
+#[test]
+fn a_stopped_verification_promises_nothing() {
+    let folder = folder();
+    let here = folder.path();
+    let mut child = command(here, &["verify", "arithmetic"]).stderr(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    for _ in 0..2_000 {
+        // Until it listens, a signal ends it at once, with the same code and without a word.
+        if child.try_wait().unwrap().is_some() {
+            break;
+        }
+        _ = Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    let output = child.wait_with_output().unwrap();
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(75), "{text}");
+    assert!(!text.contains("are kept"), "{text}");
+    assert!(!here.join("results").exists());
+}
+
+/// Which folder, where it looked, how to give it; and nothing is promised before.
+#[cfg(feature = "images")]
+#[test]
+fn missing_images_are_named_with_their_folder() {
+    let folder = folder();
+    let here = folder.path();
+    std::fs::create_dir(here.join("empty")).unwrap();
+    let run = ["run", "mnist-isolated", "--preset", "smoke", "--mnist"];
+    let all: Vec<Vec<&str>> = ["nowhere", "empty"].iter().map(|folder| [&run[..], &[*folder]].concat()).collect();
+    let all: Vec<&[&str]> = all.iter().map(Vec::as_slice).collect();
+    let text = screens(here, &all);
+    assert!(!text.contains("os error") && !text.contains("to do"), "{text}");
+    insta::assert_snapshot!(text);
+}
+
+/// A table a listing, a line an entry, at eighty columns; details by name.
+#[cfg(feature = "images")]
+#[test]
+fn listings_at_eighty_columns() {
+    let folder = folder();
+    let what = ["modules", "noise", "denoisers", "tasks", "ranges", "experiments", "schedules", "metrics", "figures"];
+    let tables: String = what.iter().map(|what| screen(folder.path(), &["list", what])).collect();
+    let long = tables.lines().filter(|line| line.chars().count() > 80).collect::<Vec<_>>();
+    assert!(long.is_empty(), "{long:?}");
+    let details = [
+        ["modules", "inalu"],
+        ["noise", "batch"],
+        ["tasks", "arithmetic"],
+        ["experiments", "single-module"],
+        ["schedules", "second-order"],
+        ["metrics", "solved_at"],
+    ];
+    let details = details.map(|[what, name]| screen(folder.path(), &["list", what, name])).join("\n");
+    assert!(details.lines().all(|line| line.chars().count() <= 80), "{details}");
+    insta::assert_snapshot!(format!("{tables}\n{details}"));
+}
+
+/// Only what is there is said.
+#[test]
+fn empty_results() {
+    let folder = folder();
+    let here = folder.path();
+    succeed(here, &["run", "mine.toml"]);
+    insta::assert_snapshot!(screens(
+        here,
+        &[
+            &["run", "mine.toml"],
+            &["run", "mine.toml", "--dry-run"],
+            &["run", "batch-noise-bound"],
+            &["report", "mine.toml"],
+            &["verify", "noise-basins"],
+            &["demo", "--seeds", "3"],
+        ]
+    ));
+    // Weights that only look solved are called so.
+    let page = std::fs::read_to_string(here.join("report/mine.md")).unwrap();
+    assert!(!page.contains("end with weights (1.0, 1.0)") && !page.contains("1.00e0"), "{page}");
+}
+
+const RUNS: &str = "model,seed,solved,solved_at,sparsity_error
+A,0,true,1000,0
+A,1,true,2000,0
+A,2,true,2000,0
+B,0,true,3000,0.01
+B,1,true,4000,0.02
+B,2,false,NA,0.03
+";
+
+#[test]
+fn statistics_from_a_pipe_and_as_csv() {
+    let folder = folder();
+    let here = folder.path();
+    std::fs::write(here.join("runs.csv"), RUNS).unwrap();
+    let piped = |arguments: &[&str]| {
+        let mut child = command(here, arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(RUNS.as_bytes()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success());
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert_eq!(piped(&["stats", "-"]), succeed(here, &["stats", "runs.csv"]));
+    insta::assert_snapshot!(screens(
+        here,
+        &[
+            &["stats", "runs.csv"],
+            &["stats", "runs.csv", "--csv"],
+            &["stats", "runs.csv", "--paired", "A,B"],
+            &["stats", "runs.csv", "--paired", "A,B", "--csv"],
+            &["stats", "nowhere.csv"],
+        ]
+    ));
+}
+
+#[test]
+fn exports_have_all_columns_and_can_be_narrowed() {
+    let folder = folder();
+    let here = folder.path();
+    succeed(here, &["run", "mine.toml"]);
+    succeed(
+        here,
+        &[
+            "run",
+            "single-module",
+            "--preset",
+            "smoke",
+            "--seeds",
+            "1",
+            "--steps",
+            "100",
+            "--range",
+            "U[1,2)",
+            "--range",
+            "U[10,20)",
+        ],
+    );
+    let lines = |more: &[&str]| succeed(here, &[&["export", "--csv", "-"], more].concat()).lines().count() - 1;
+    let all = lines(&[]);
+    let head = succeed(here, &["export", "--csv", "-"]);
+    let head = head.lines().next().unwrap();
+    for column in ["experiment", "status", "test_error", "validation_error", "sparsity_error", "solved_at"] {
+        assert!(head.split(',').any(|known| known == column), "{head}");
+    }
+    assert_eq!(lines(&["--module", "snmu", "--experiment", "mine.toml"]), 2);
+    assert_eq!(lines(&["--experiment", "mine.toml"]), 4);
+    assert_eq!(lines(&["--range", "U[10,20)"]), all - lines(&["--range", "U[1,2)"]));
+    assert_eq!(lines(&["--status", "solved"]) + lines(&["--status", "unsolved"]), all);
+    assert!((1..all).contains(&lines(&["--module", "nmu"])));
+    let json = succeed(here, &["export", "--jsonl", "-", "--module", "snmu", "--experiment", "mine.toml"]);
+    assert!(json.lines().count() == 2 && json.contains("\"experiments\":[\"mine\""), "{json}");
+    fails_with(here, &["export", "--csv", "-", "--module", "smnu"], 2, "did you mean 'snmu'");
+    fails_with(here, &["export", "--csv", "-", "--status", "solvd"], 2, "did you mean 'solved'");
+    // What is exported is what nalm stats reads.
+    let mut child = command(here, &["stats", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(succeed(here, &["export", "--csv", "-"]).as_bytes()).unwrap();
+    assert!(child.wait_with_output().unwrap().status.success());
+}
+
+/// One preset needs no default; a name with a bar in it is no new column.
+#[test]
+fn files_with_one_preset_and_labels_with_bars() {
+    let folder = folder();
+    let here = folder.path();
+    let text = FILE.replace("module = \"snmu\"", "module = \"snmu\"\nlabel = \"noise | none\"");
+    std::fs::write(here.join("bars.toml"), text).unwrap();
+    succeed(here, &["reproduce", "bars.toml"]);
+    let page = std::fs::read_to_string(here.join("report/bars.md")).unwrap();
+    assert!(page.contains("noise \\| none"), "{page}");
+}
+
+/// From nothing to intervals, tests and a page; asking again costs nothing.
+#[test]
+fn a_comparison_without_a_file() {
+    let folder = folder();
+    let here = folder.path();
+    let asked = [
+        "compare",
+        "nmu",
+        "snmu",
+        "snmu noise=U[1,2]",
+        "--range",
+        "U[3,4)",
+        "--test-range",
+        "U[4,10)",
+        "--seeds",
+        "4",
+        "--steps",
+        "3000",
+    ];
+    let first = nalm(here, &asked);
+    let said = String::from_utf8_lossy(&first.stderr);
+    assert!(first.status.success() && said.contains("12 runs, 0 done, 12 to do"), "{said}");
+    insta::assert_snapshot!(screen(here, &asked));
+    let list = json(here, &[&asked[..], &["--json"]].concat());
+    assert_eq!(list["models"].as_array().unwrap().len(), 3);
+    assert_eq!((&list["models"][2]["model"], &list["models"][2]["n"]), (&"sNMU noise=U[1,2]".into(), &4.into()));
+    assert_eq!((&list["paired"][0]["a"], &list["paired"][0]["pairs"]), (&"sNMU".into(), &4.into()));
+    let again = list["command"].as_str().unwrap();
+    assert_eq!(
+        again,
+        "nalm compare nmu snmu 'snmu noise=U[1,2]' --steps 3000 --range 'U[3,4)' --test-range 'U[4,10)' --seeds 4"
+    );
+    succeed(here, &[&asked[..], &["--html", "page.html"]].concat());
+    let page = std::fs::read_to_string(here.join("page.html")).unwrap();
+    assert!(page.contains("<svg") && page.contains("sNMU noise=U[1,2]") && page.contains("Seed by seed against NMU"));
+    assert!(here.join("page.csv").is_file() && here.join("page.svg").is_file());
+    // The store knows what it was asked for.
+    assert!(
+        succeed(here, &["status"]).contains("compare: NMU, sNMU and sNMU noise=U[1,2] on U[3,4)  –       12 of 12")
+    );
+    // Stacks and other tasks, too.
+    let stack = json(
+        here,
+        &[
+            "compare",
+            "nau 4->2, nmu",
+            "nau-snmu",
+            "--task",
+            "arithmetic",
+            "--set",
+            "inputs=4",
+            "--seeds",
+            "2",
+            "--steps",
+            "500",
+            "--range",
+            "U[1,2)",
+            "--json",
+        ],
+    );
+    assert_eq!((&stack["models"][0]["model"], &stack["models"][1]["n"]), (&"nau 4->2, nmu".into(), &2.into()));
+    let rows = common::rows(here, "results").lines().count();
+    assert_eq!(rows, 16);
+}
+
+/// The file that is written runs as it stands.
+#[test]
+fn a_new_file_runs_as_it_stands() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    succeed(here, &["new", "first.toml"]);
+    let text = std::fs::read_to_string(here.join("first.toml")).unwrap();
+    assert!(text.contains("nalm reproduce first.toml") && !text.contains("FILE"), "{text}");
+    succeed(here, &["reproduce", "first.toml", "--seeds", "2", "--steps", "1000"]);
+    // What is commented out is right, too.
+    let whole =
+        text.replace("# [[expect]]", "[[expect]]").replace("# model =", "model =").replace("# range =", "range =");
+    let whole = whole.replace("# is =", "is =").replace("# source =", "source =").replace("# operation", "operation");
+    std::fs::write(here.join("whole.toml"), whole).unwrap();
+    succeed(here, &["run", "whole.toml", "--dry-run"]);
+}
+
+/// Colour where it is wanted, and nowhere else.
+#[test]
+fn colours() {
+    let folder = folder();
+    let coloured = |variables: &[(&str, &str)], arguments: &[&str]| {
+        let output = command(folder.path(), arguments).envs(variables.iter().copied()).output().unwrap();
+        [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap().contains('\u{1b}'))
+    };
+    for arguments in [&["list", "modules"][..], &["train", "--steps", "100"], &["demo", "--seeds", "1"], &["trian"]] {
+        assert_eq!(coloured(&[], arguments), [false, false], "{arguments:?}");
+    }
+    let forced = ("CLICOLOR_FORCE", "1");
+    assert_eq!(coloured(&[forced], &["list", "modules"]), [true, false]);
+    assert_eq!(coloured(&[forced], &["train", "--steps", "100"]), [true, false]);
+    assert_eq!(coloured(&[forced], &["trian"]), [false, true]);
+    assert_eq!(coloured(&[forced, ("NO_COLOR", "1")], &["trian"]), [false, false]);
+}
+
+/// Less, more, and shorter.
+#[test]
+fn quiet_verbose_and_short_options() {
+    let folder = folder();
+    let here = folder.path();
+    let said = |arguments: &[&str]| String::from_utf8(nalm(here, arguments).stderr).unwrap();
+    assert_eq!(said(&["run", "mine.toml", "-q", "--store", "a"]), "");
+    let more = said(&["run", "mine.toml", "-v", "--store", "b"]);
+    assert!(more.contains("snmu on U[1,2), seed 1: "), "{more}");
+    assert!(said(&["run", "mine.toml", "-q", "--set", "nonsense=1"]).starts_with("nalm: "), "errors are always said");
+    let long = succeed(
+        here,
+        &[
+            "train",
+            "--module",
+            "snmu",
+            "--range",
+            "U[-2,-1)",
+            "--seed",
+            "3",
+            "--steps",
+            "1000",
+            "--task",
+            "single-module",
+        ],
+    );
+    assert_eq!(
+        succeed(here, &["train", "-m", "snmu", "-r", "U[-2,-1)", "-s", "3", "-n", "1000", "-t", "single-module"]),
+        long
+    );
+    succeed(here, &["run", "mine.toml", "-p", "a", "-s", "1", "-n", "10", "-j", "1"]);
+    fails_with(here, &["run", "mine.toml", "-q", "-v"], 2, "cannot be used with");
+}
+
+/// The environment, a file, and what is typed, each before the one before.
+#[test]
+fn defaults_of_ones_own() {
+    let folder = folder();
+    let here = folder.path();
+    let run = |variables: &[(&str, &str)], more: &[&str]| {
+        let output = command(here, &[&["run", "mine.toml", "--dry-run"], more].concat())
+            .envs(variables.iter().copied())
+            .output()
+            .unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    succeed(here, &["run", "mine.toml", "--store", "full"]);
+    assert!(run(&[], &[]).1.contains("4 to do"));
+    assert!(run(&[("NALM_STORE", "full")], &[]).1.contains("all done"));
+    assert!(run(&[("NALM_STORE", "full")], &["--store", "other"]).1.contains("4 to do"));
+    assert!(run(&[("NALM_THREADS", "3")], &[]).1.contains("on 3 threads"));
+    assert_eq!(run(&[("NALM_THREADS", "none")], &[]).0, Some(2));
+    std::fs::write(here.join("nalm.toml"), "store = \"full\"\nthreads = 5\n").unwrap();
+    assert!(run(&[], &[]).1.contains("all done"));
+    assert!(run(&[("NALM_STORE", "other")], &[]).1.contains("4 to do: roughly 1 s on 5 threads"));
+    assert!(run(&[], &["--store", "other", "--threads", "2"]).1.contains("on 2 threads"));
+    for (text, hint) in [
+        ("stroe = 1\n", "nalm.toml: unknown key 'stroe'; did you mean 'store'?"),
+        ("threads = [1]\n", "threads is [1]"),
+        ("store\n", "nalm.toml"),
+    ] {
+        std::fs::write(here.join("nalm.toml"), text).unwrap();
+        let (code, said) = run(&[], &[]);
+        assert!(code == Some(2) && said.contains(hint), "{said}");
+    }
+}
+
+/// Every page that a page refers to is there.
+#[test]
+fn manual_pages_for_every_verb() {
+    let folder = folder();
+    let here = folder.path();
+    succeed(here, &["man", "--out", "man"]);
+    let main = std::fs::read_to_string(here.join("man/nalm.1")).unwrap();
+    let listed: Vec<String> =
+        main.lines().filter_map(|line| Some(line.strip_suffix("(1)")?.replace('\\', ""))).collect();
+    assert!(listed.len() > 15, "{listed:?}");
+    for page in listed.iter().filter(|page| *page != "nalm-help") {
+        assert!(here.join(format!("man/{page}.1")).is_file(), "{page}");
+    }
+    assert!(!listed.contains(&"nalm-help".to_string()), "help is no page");
+    assert!(succeed(here, &["man", "train"]).contains(".TH nalm-train 1"));
+    assert!(here.join("man/nalm-store-check.1").is_file());
+}
+
+/// Names are completed, not only options. The shell itself is asked.
+#[cfg(unix)]
+#[test]
+fn names_are_completed() {
+    let folder = folder();
+    let here = folder.path();
+    let scripts = ["bash", "zsh", "fish"].map(|shell| succeed(here, &["completions", shell]));
+    for script in &scripts {
+        for name in ["real-npu", "single-module-snmu", "batch-running", "second-order-limits", "-20"] {
+            assert!(script.contains(name), "{name}");
+        }
+    }
+    std::fs::write(here.join("nalm.bash"), &scripts[0]).unwrap();
+    let complete = |words: &str| {
+        let count = words.split(' ').count() - 1;
+        let text = format!(
+            "source ./nalm.bash; COMP_WORDS=({words}); COMP_CWORD={count}; _nalm nalm \"${{COMP_WORDS[{count}]}}\" \"${{COMP_WORDS[{}]}}\"; echo \"${{COMPREPLY[@]}}\"",
+            count - 1
+        );
+        let output = Command::new("bash").args(["--norc", "-c", &text]).current_dir(here).output();
+        // Where there is no bash, there is nobody to ask.
+        output.ok().map(|output| String::from_utf8(output.stdout).unwrap().trim().to_string())
+    };
+    for (words, want) in [
+        ("nalm train --module sn", "snmu snmu-exp"),
+        ("nalm run motiv", "motivation"),
+        ("nalm train --noise \"'two\"", "two-point(1,5)"),
+        ("nalm run motivation --range \"'U[-20\"", "U[-20,-10)"),
+    ] {
+        if let Some(found) = complete(words) {
+            assert_eq!(found, want, "{words}");
+        }
+    }
+}
+
+/// At a terminal, the picture moves. The program `script` makes one, where it is there.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_demo_moves_at_a_terminal() {
+    let folder = folder();
+    let typed = format!("stty cols 80; {} demo --seeds 6", env!("CARGO_BIN_EXE_nalm"));
+    let mut script = Command::new("script");
+    let output = script
+        .args(["-qec", &typed, "/dev/null"])
+        .current_dir(folder.path())
+        .env("TERM", "xterm")
+        .stdin(Stdio::null())
+        .output();
+    let Ok(output) = output else { return };
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}");
+    assert!(text.matches("\u{1b}[17A").count() == 100 && text.contains("step  5000"), "{text}");
+    assert!(text.contains("The NMU solved ") && text.contains("MLP"), "{text}");
+}
+
+/// One page with the same as figures.
+#[test]
+fn the_demo_as_a_page() {
+    let folder = folder();
+    let here = folder.path();
+    succeed(here, &["demo", "--seeds", "3", "--html", "demo.html"]);
+    let page = std::fs::read_to_string(here.join("demo.html")).unwrap();
+    assert!(
+        page.matches("<svg").count() >= 3 && page.contains("Why reversible noise helps") && page.contains("MLP (100)")
+    );
+    assert!(!here.join("results").exists());
+}
