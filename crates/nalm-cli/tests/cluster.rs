@@ -236,7 +236,8 @@ fn a_warned_task_seals_its_segment_and_is_started_again() {
         ("SLURM_ARRAY_TASK_MIN", "0"),
         ("SLURM_ARRAY_TASK_MAX", "0"),
     ];
-    let cases: [(&str, &str, i32, &[(&str, &str)]); 5] = [
+    type Case = (&'static str, &'static str, i32, &'static [(&'static str, &'static str)]);
+    let cases: [Case; 5] = [
         ("slurm", "-USR1", 0, &slurm),
         ("slurm", "-TERM", 75, &slurm),
         ("lsf", "-USR1", 75, &[("LSB_JOBINDEX", "1"), ("LSB_JOBINDEX_END", "1")]),
