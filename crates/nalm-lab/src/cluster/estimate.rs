@@ -33,7 +33,7 @@ pub fn estimate(catalogue: &Catalogue, index: &Index, runs: &[Spec]) -> Result<E
     for (session, entries) in sessions {
         let mut expected: BTreeMap<String, (f64, usize)> = BTreeMap::new();
         for entry in entries.iter().step_by(entries.len().div_ceil(SAMPLE)) {
-            let spec = index.outline(entry)?.spec;
+            let spec = index.row(entry)?.spec;
             let (cost, rows) = expected.entry(spec.task().into()).or_default();
             *cost += pool::cost(catalogue, std::slice::from_ref(&spec));
             *rows += 1;

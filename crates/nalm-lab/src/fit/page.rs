@@ -3,6 +3,7 @@
 use super::model::Numbers;
 use super::{Answer, LANGUAGES};
 use crate::error::Result;
+use crate::figure::style::Style;
 use crate::figure::svg::{Axis, Svg};
 use crate::report::page::Block;
 use nalm::Table;
@@ -41,7 +42,8 @@ pub(super) fn blocks(answer: &Answer, table: &Table, title: &str) -> Result<Vec<
         let predicted = scatter("Predicted against actual", both[0], &points, true);
         let residuals: Vec<Point> = points.iter().map(|(y, f, out)| (*y, f - y, *out)).collect();
         let missed = scatter("What the formula misses", both[1], &residuals, false);
-        let figure = |caption: String, svg: String| Block::Figure { file: String::new(), caption, svg };
+        let figure =
+            |caption: String, svg: String| Block::Figure { file: String::new(), caption, svg, narrow: String::new() };
         blocks.push(figure(
             format!("Predicted against actual, for rows fitted to and rows held back.{drawn}"),
             predicted,
@@ -107,7 +109,7 @@ fn scatter(title: &str, (x_label, y_label): (&str, &str), points: &[Point], diag
     let x = Axis::linear(x_range.0 / x_unit, x_range.1 / x_unit, left, right);
     let y = Axis::linear(y_range.0 / y_unit, y_range.1 / y_unit, bottom, top);
     let mut svg = Svg::new(title, SIZE.0);
-    svg.legend(&[(0, "fitted to"), (1, "held back")], (left, 24.0));
+    svg.legend(&[(Style::series(0), "fitted to"), (Style::series(1), "held back")], (left, 24.0));
     svg.frame(&x, &y, &format!("{x_label}{x_text}"), &format!("{y_label}{y_text}"));
     let line = match diagonal {
         true => [(x.start, y.start), (x.end, y.end)],
@@ -115,7 +117,7 @@ fn scatter(title: &str, (x_label, y_label): (&str, &str), points: &[Point], diag
     };
     svg.polyline(&line, "#999999", 1.0);
     for (at, value, out) in points.iter().filter(|p| p.0.is_finite() && p.1.is_finite()) {
-        svg.mark(usize::from(*out), x.at(at / x_unit), y.at(value / y_unit), &format!("{at}, {value}"));
+        svg.mark(Style::series(usize::from(*out)), x.at(at / x_unit), y.at(value / y_unit), &format!("{at}, {value}"));
     }
     svg.finish(SIZE.1)
 }
