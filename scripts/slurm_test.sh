@@ -49,7 +49,7 @@ module = "snmu"
 TOML
 # Long enough for Slurm to notice what happens, on as many cores as the tasks can use.
 cores=$(nproc)
-sweep=(sweep.toml --steps "$((${STEPS:-350000} * (cores < 6 ? cores : 6)))")
+sweep=(sweep.toml --steps "$((${STEPS:-175000} * (cores < 6 ? cores : 6)))")
 start=$(date +%s%N)
 "$nalm" run "${sweep[@]}" --store alone 2>/dev/null
 alone=$((($(date +%s%N) - start) / 1000000))

@@ -108,13 +108,18 @@ pub(crate) enum Verb {
     )]
     Store(Store),
     /// A module, a stack or a task: shapes, parameters, formulas, settings.
-    #[command(after_help = "Examples:\n  nalm describe npu\n  nalm describe nau-snmu --inputs 100")]
+    #[command(
+        after_help = "Examples:\n  nalm describe npu\n  nalm describe nau-snmu --inputs 100\n  nalm describe mnist-colour --svg network.svg"
+    )]
     Describe {
         /// A module, a stack such as 'nau 100->3, snmu' (nau-snmu for short), or a task.
         model: String,
         /// Number of inputs [default: the first layer's, or 2]
         #[arg(long)]
         inputs: Option<usize>,
+        /// Draw it as a diagram into this file instead.
+        #[arg(long, value_name = "FILE")]
+        svg: Option<PathBuf>,
     },
     /// Success, solved-at and sparsity intervals for a table of runs.
     Stats(Stats),

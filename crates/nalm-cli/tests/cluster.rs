@@ -1,4 +1,7 @@
-//! Sweeps over several workers: parts of a plan, helping out, and what schedulers tell.
+//! Sweeps over several workers: parts of a plan, helping out, what schedulers tell, and the scripts that they are given.
+
+// Schedulers start tasks by shells and stop them by signals.
+#![cfg(unix)]
 
 mod common;
 
@@ -87,7 +90,7 @@ fn what_cannot_be_a_part_is_refused() {
 }
 
 /// A run with images is stopped on one machine, its store is copied to another, and there it goes on from the checkpoint to the same bits.
-#[cfg(all(unix, feature = "images"))]
+#[cfg(feature = "images")]
 #[test]
 fn a_run_with_images_moves_to_another_worker() {
     let folder = tempfile::tempdir().unwrap();
@@ -112,12 +115,10 @@ fn a_run_with_images_moves_to_another_worker() {
 
 /// Fake commands of schedulers, first in the search path. Each writes its name, its arguments and the script that it was given, and answers as the
 /// real one does.
-#[cfg(unix)]
 struct Fakes {
     folder: tempfile::TempDir,
 }
 
-#[cfg(unix)]
 impl Fakes {
     fn new() -> Self {
         use std::os::unix::fs::PermissionsExt;
@@ -155,13 +156,11 @@ impl Fakes {
 }
 
 /// Runs the script of a task as its scheduler does, with what the scheduler sets.
-#[cfg(unix)]
 fn task(script: &Path, variables: &[(&str, &str)]) -> Output {
     Command::new("bash").arg(script).envs(variables.iter().copied()).output().unwrap()
 }
 
 /// Each scheduler is given what it expects, and the script that it was given does the whole work, task by task.
-#[cfg(unix)]
 #[test]
 fn schedulers_are_given_scripts_that_do_the_work() {
     let folder = experiment();
@@ -220,7 +219,6 @@ fn schedulers_are_given_scripts_that_do_the_work() {
 
 /// What each scheduler does with a task that was warned: Slurm is told to start it again, LSF and SGE do so by its code. A task that was cancelled
 /// stays so.
-#[cfg(unix)]
 #[test]
 fn a_warned_task_seals_its_segment_and_is_started_again() {
     use std::os::unix::fs::PermissionsExt;
@@ -236,7 +234,8 @@ fn a_warned_task_seals_its_segment_and_is_started_again() {
         ("SLURM_ARRAY_TASK_MIN", "0"),
         ("SLURM_ARRAY_TASK_MAX", "0"),
     ];
-    let cases: [(&str, &str, i32, &[(&str, &str)]); 5] = [
+    type Set<'a> = &'a [(&'a str, &'a str)];
+    let cases: [(&str, &str, i32, Set<'_>); 5] = [
         ("slurm", "-USR1", 0, &slurm),
         ("slurm", "-TERM", 75, &slurm),
         ("lsf", "-USR1", 75, &[("LSB_JOBINDEX", "1"), ("LSB_JOBINDEX_END", "1")]),
@@ -306,7 +305,6 @@ fn what_is_not_installed_is_refused_and_nothing_is_left() {
 }
 
 /// The scripts as people see them, and as shellcheck does where it is installed.
-#[cfg(unix)]
 #[test]
 fn scripts() {
     let folder = experiment();
@@ -344,7 +342,6 @@ fn scripts() {
     insta::assert_snapshot!(all);
 }
 
-#[cfg(unix)]
 #[test]
 fn workers_on_this_machine_do_the_work_without_anybody() {
     let folder = experiment();

@@ -277,3 +277,19 @@ impl Bounded for std::process::Child {
         (self.wait().unwrap().code(), text)
     }
 }
+
+#[test]
+fn a_diagram() {
+    let draw = ["describe", "snmu", "--svg", "network.svg"];
+    let folder = scratch();
+    succeed(folder.path(), &draw);
+    let new = files(folder.path());
+    let old = BTreeMap::from([(PathBuf::from("network.svg"), b"old".to_vec())]);
+    let hit = every_fault(&old, &draw, |here, fault, left| {
+        let whole = only(left, |path| !path.ends_with(".part"));
+        assert!(whole == old || whole == new, "{fault}: {whole:?}");
+        assert_eq!(only(&files(here), |path| !path.ends_with(".part")), new, "{fault}");
+        no_parts(left, fault);
+    });
+    assert!(hit > 4, "{hit}");
+}

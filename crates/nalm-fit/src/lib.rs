@@ -8,6 +8,7 @@ mod engine;
 mod error;
 mod form;
 mod judge;
+mod noisy;
 mod observer;
 mod polish;
 mod problem;

@@ -1,26 +1,30 @@
 //! The engines, from the cheapest to the dearest: one file each, behind one trait. A new engine is a file and a line in [`all`].
 
 mod dictionary;
-mod divide;
+pub(crate) mod divide;
 mod grow;
 mod implicit;
 mod logarithms;
+pub(crate) mod noisy;
 mod polynomial;
 mod powers;
 mod quadratic;
 mod roots;
 mod sparse;
+mod stack;
 mod sums;
 
 use self::divide::Divide;
 use self::grow::Grow;
 use self::implicit::Implicit;
 use self::logarithms::Logarithms;
+pub(crate) use self::logarithms::deviation;
 use self::polynomial::Polynomial;
 use self::powers::Powers;
 use self::quadratic::Quadratic;
 use self::roots::Roots;
 use self::sparse::Sparse;
+use self::stack::Stack;
 use self::sums::Sums;
 use crate::columns::View;
 use crate::form::Form;
@@ -50,15 +54,16 @@ pub(crate) fn all() -> Vec<Box<dyn Engine>> {
         Box::new(Powers),
         Box::new(Grow),
         Box::new(Polynomial),
-        Box::new(Logarithms(&[&[0]])),
+        Box::new(Logarithms { shapes: &[&[0]], starts: 40 }),
         Box::new(Divide::Relations),
         Box::new(Implicit),
         Box::new(Sums(&[2])),
         Box::new(Sparse),
         Box::new(Divide::Sparse),
+        Box::new(Stack),
         Box::new(Roots),
         Box::new(Quadratic),
-        Box::new(Logarithms(&[&[0, 0], &[0, 1], &[0, 0, 0], &[0, 0, 1]])),
+        Box::new(Logarithms { shapes: &[&[0, 0], &[0, 1], &[0, 0, 0], &[0, 0, 1]], starts: 40 }),
         Box::new(Sums(&[3, 4])),
     ]
 }
