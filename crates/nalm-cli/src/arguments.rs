@@ -907,6 +907,12 @@ pub(crate) enum Bench {
         after_help = "Examples:\n  nalm bench fit\n  nalm bench fit --suite feynman --rows 500 --noise 0.001 --only I.8.14\n  nalm bench fit --json > fit.json"
     )]
     Fit(BenchFit),
+    /// How the time of a training step grows with the batch, the inputs, the layers and the threads, as a figure.
+    #[command(after_help = "Example: nalm bench growth growth.svg")]
+    Growth {
+        /// The figure to write, as SVG.
+        figure: PathBuf,
+    },
 }
 
 #[derive(Args, Debug)]

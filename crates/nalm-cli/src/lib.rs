@@ -96,6 +96,9 @@ pub fn run(registry: &Registry, arguments: impl IntoIterator<Item = OsString>) -
         Verb::Predict(arguments) => cmd::predict::run(registry, &arguments),
         Verb::Check(arguments) => cmd::check::run(registry, &arguments),
         Verb::Bench { json, what: None } => cmd::bench::run(json),
+        Verb::Bench { what: Some(arguments::Bench::Growth { figure }), .. } => {
+            cmd::bench_growth::run(registry, &figure)
+        }
         Verb::Bench { what: Some(arguments::Bench::Fit(arguments)), .. } => cmd::bench_fit::run(registry, &arguments),
         Verb::Completions { shell } => cmd::completions::run(registry, shell),
         Verb::Man { verb, out } => cmd::completions::man(registry, verb.as_deref(), out.as_deref()),

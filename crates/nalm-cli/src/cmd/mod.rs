@@ -2,6 +2,7 @@
 
 pub(crate) mod bench;
 pub(crate) mod bench_fit;
+pub(crate) mod bench_growth;
 pub(crate) mod check;
 pub(crate) mod claims;
 pub(crate) mod compare;

@@ -7,6 +7,7 @@ mod curves;
 pub mod diagram;
 mod facets;
 mod grid;
+pub mod growth;
 #[cfg(feature = "images")]
 mod images;
 mod landscape;
