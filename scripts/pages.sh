@@ -12,6 +12,17 @@ images=record/2026-11-16-mnist
   --store "$numerical" --out "$out/reference"
 "$nalm" report mnist-isolated mnist-isolated-full mnist-colour mnist-sequential --preset laptop --store "$images" --out "$out/images" \
   --readme METHOD.md
+"$nalm" report mnist-isolated --preset laptop --store "$images" --out "$out/images" --readme README.md
+# Networks as diagrams.
+while IFS='|' read -r file network; do
+  "$nalm" describe "$network" --svg "docs/networks/$file.svg"
+done <<'LIST'
+snmu|snmu
+nau-nmu|nau 100->2, nmu
+mnist-isolated|mnist-isolated
+mnist-colour|mnist-colour
+mnist-sequential|mnist-sequential
+LIST
 # Last, because it links to the pages that are there.
 "$nalm" claims "$numerical" "$images" --out "$out" --readme README.md --readme METHOD.md \
   --readme "$numerical/README.md" --readme "$images/README.md" >/dev/null

@@ -108,13 +108,18 @@ pub(crate) enum Verb {
     )]
     Store(Store),
     /// A module, a stack or a task: shapes, parameters, formulas, settings.
-    #[command(after_help = "Examples:\n  nalm describe npu\n  nalm describe nau-snmu --inputs 100")]
+    #[command(
+        after_help = "Examples:\n  nalm describe npu\n  nalm describe nau-snmu --inputs 100\n  nalm describe mnist-colour --svg network.svg"
+    )]
     Describe {
         /// A module, a stack such as 'nau 100->3, snmu' (nau-snmu for short), or a task.
         model: String,
         /// Number of inputs [default: the first layer's, or 2]
         #[arg(long)]
         inputs: Option<usize>,
+        /// Draw it as a diagram into this file instead.
+        #[arg(long, value_name = "FILE")]
+        svg: Option<PathBuf>,
     },
     /// Success, solved-at and sparsity intervals for a table of runs.
     Stats(Stats),
@@ -127,12 +132,20 @@ pub(crate) enum Verb {
         #[arg(long)]
         json: bool,
     },
-    /// Nanoseconds per training step.
-    #[command(after_help = "Example: nalm bench --json")]
+    /// From a table to the formula behind a column.
+    Fit(Box<Fit>),
+    /// A saved formula's values for other rows.
+    Predict(Predict),
+    /// Rows that break a saved formula.
+    Check(Check),
+    /// Nanoseconds per training step; or how many known formulas nalm fit finds.
+    #[command(after_help = "Examples:\n  nalm bench --json\n  nalm bench fit --suite own")]
     Bench {
         /// Print JSON.
         #[arg(long)]
         json: bool,
+        #[command(subcommand)]
+        what: Option<Bench>,
     },
     /// Completions for a shell, to the standard output.
     #[command(after_help = "Example: nalm completions bash > ~/.local/share/bash-completion/completions/nalm")]
@@ -756,6 +769,178 @@ pub(crate) enum Store {
         /// The store.
         store: PathBuf,
     },
+}
+
+/// Find the formula behind a column of a CSV file, and say how far it can be trusted.
+///
+/// The rows that lie furthest out are held back; a formula must hold there, too. The answer is one of: exact (to the rounding of numbers, or to the printed digits), consistent (what is missed looks like
+/// noise), approximate, none.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n  nalm fit invoices.csv --target total\n  nalm fit measurements.csv --inputs volts,amperes --target watts --save watts.json --html watts.html\n  nalm fit prices.csv --separator ';' --decimal comma --json"
+)]
+pub(crate) struct Fit {
+    /// The CSV file, with the names of its columns in the first line.
+    pub(crate) file: PathBuf,
+    /// The column to explain; may be repeated [default: the last one]
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) target: Vec<String>,
+    /// Columns that may occur in the formula, with commas between them [default: all others that hold numbers]
+    #[arg(long, value_name = "COLUMNS")]
+    pub(crate) inputs: Vec<String>,
+    /// Columns that are not looked at, with commas between them.
+    #[arg(long, value_name = "COLUMNS")]
+    pub(crate) ignore: Vec<String>,
+    /// Rows held back to try the formula on: extreme, random, or a CSV file with further rows.
+    #[arg(long, default_value = "extreme", value_name = "extreme|random|FILE")]
+    pub(crate) holdout: String,
+    /// Units of the columns: row, if they are in the line below the names, or a CSV file with the columns column and unit.
+    #[arg(long, value_name = "row|FILE")]
+    pub(crate) units: Option<String>,
+    /// Which formulas are looked for: arithmetic (sums, products, powers, roots), or all (exp, log, sin and cos, too).
+    #[arg(long, default_value = "all")]
+    pub(crate) forms: Forms,
+    /// Recognise constants of nature, such as the speed of light.
+    #[arg(long)]
+    pub(crate) physical_constants: bool,
+    /// Keep at most so many rows: of more, a random sample is drawn, the same every time.
+    #[arg(long, default_value_t = 50_000, value_parser = clap::value_parser!(u32).range(10..=10_000_000))]
+    pub(crate) most_rows: u32,
+    #[command(flatten)]
+    pub(crate) dialect: Csv,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print the formula alone, as a function or expression in a language: text, python, latex, sympy, rust, c or spreadsheet.
+    #[arg(long, value_name = "LANGUAGE", conflicts_with = "json")]
+    pub(crate) write: Option<String>,
+    /// Save the formula to this file, for nalm predict and nalm check.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) save: Option<PathBuf>,
+    /// Write a page with figures to this file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Forms {
+    Arithmetic,
+    All,
+}
+
+/// What is known about a CSV file.
+#[derive(Args, Debug)]
+pub(crate) struct Csv {
+    /// What stands between cells: one character, or tab [default: found out]
+    #[arg(long, value_name = "CHARACTER", value_parser = parse_separator)]
+    pub(crate) separator: Option<char>,
+    /// What stands before decimals [default: found out]
+    #[arg(long)]
+    pub(crate) decimal: Option<Decimal>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Decimal {
+    Point,
+    Comma,
+}
+
+impl Csv {
+    pub(crate) fn dialect(&self) -> nalm::table::Dialect {
+        let dialect = nalm::table::Dialect::default();
+        let dialect = self.separator.iter().fold(dialect, |dialect, c| dialect.separator(*c));
+        let mark = |decimal: &Decimal| if matches!(decimal, Decimal::Comma) { ',' } else { '.' };
+        self.decimal.iter().fold(dialect, |dialect, decimal| dialect.decimal(mark(decimal)))
+    }
+}
+
+fn parse_separator(text: &str) -> Result<char, String> {
+    let mut all = text.chars();
+    match (text, all.next(), all.next()) {
+        ("tab" | "\\t", ..) => Ok('\t'),
+        (_, Some(c), None) => Ok(c),
+        _ => Err("give one character, such as ; or |, or the word tab".into()),
+    }
+}
+
+/// Add a column with a saved formula's values to a CSV file. Cells stay as they are; rows that lack a number get none.
+#[derive(Args, Debug)]
+#[command(after_help = "Example: nalm predict watts.json new.csv --out predicted.csv")]
+pub(crate) struct Predict {
+    /// What nalm fit --save wrote.
+    pub(crate) model: PathBuf,
+    /// The CSV file with the columns that the formula needs.
+    pub(crate) file: PathBuf,
+    /// Where to write [default: the standard output]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) dialect: Csv,
+}
+
+/// List the rows of a CSV file that a saved formula does not hold for: wrong lines of a ledger, faults of a sensor. A row may be away from the formula as far as those were that it was found from, and by half a
+/// unit of its last printed digit. Exits with 1 if there are any.
+#[derive(Args, Debug)]
+#[command(after_help = "Example: nalm check total.json invoices.csv")]
+pub(crate) struct Check {
+    /// What nalm fit --save wrote.
+    pub(crate) model: PathBuf,
+    /// The CSV file with the columns that the formula needs, and its target.
+    pub(crate) file: PathBuf,
+    /// List at most so many rows.
+    #[arg(long, default_value_t = 100)]
+    pub(crate) most: usize,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) dialect: Csv,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Bench {
+    /// How many known formulas are found, and whether anything is called exact that is not.
+    ///
+    /// Without --suite: the whole benchmark. The suites: feynman (120 laws of physics), own (everyday formulas, odd signs and ranges, many columns, wrong columns), false (tables on which it is easy to
+    /// claim too much). Answers are judged by their values on fresh rows from ranges three times as wide.
+    #[command(
+        after_help = "Examples:\n  nalm bench fit\n  nalm bench fit --suite feynman --rows 500 --noise 0.001 --only I.8.14\n  nalm bench fit --json > fit.json"
+    )]
+    Fit(BenchFit),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct BenchFit {
+    /// One suite alone.
+    #[arg(long)]
+    pub(crate) suite: Option<String>,
+    /// Rows of each table.
+    #[arg(long, default_value_t = 300, requires = "suite", value_parser = clap::value_parser!(u32).range(20..=1_000_000))]
+    pub(crate) rows: u32,
+    /// Noise, as a share of the target's standard deviation.
+    #[arg(long, default_value_t = 0.0, requires = "suite")]
+    pub(crate) noise: f64,
+    /// Which rows are drawn.
+    #[arg(long, default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Only tables whose formula is arithmetic.
+    #[arg(long, requires = "suite")]
+    pub(crate) arithmetic: bool,
+    /// These tables alone; may be repeated.
+    #[arg(long, value_name = "TABLE")]
+    pub(crate) only: Vec<String>,
+    /// Threads; times are those of one core only with 1.
+    #[arg(long, default_value = "1", value_parser = parse_threads)]
+    pub(crate) threads: usize,
+    /// Print every table, not just the sums.
+    #[arg(long)]
+    pub(crate) each: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Put the table of the whole benchmark between the markers <!-- nalm:bench-fit table --> and <!-- /nalm:bench-fit table --> of this file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) readme: Option<PathBuf>,
 }
 
 #[cfg(test)]

@@ -46,7 +46,7 @@ fn own(cause: &(dyn std::error::Error + 'static)) -> Option<u8> {
     if cause.is::<Stopped>() {
         return Some(STOPPED);
     }
-    if cause.is::<nalm::Error>() {
+    if cause.is::<nalm::Error>() || cause.is::<nalm_fit::Error>() {
         return Some(2);
     }
     if let Some(error) = cause.downcast_ref::<std::io::Error>() {

@@ -46,6 +46,9 @@ fn every_verb_explains_itself_with_an_example() {
         "describe",
         "stats",
         "gradcheck",
+        "fit",
+        "predict",
+        "check",
         "bench",
         "completions",
     ] {
@@ -224,6 +227,19 @@ fn nonsense_is_named_before_any_step() {
     fails_with(&["train", "--schedule", "second-order", "--learning-rate", "0.1"], 2, "the phases say it");
     fails_with(&["verify", "--record", "record", "single-module"], 2, "cannot be used with");
     fails_with(&["export", "--csv", "-", "--store", "/nowhere/at/all"], 2, "is no store");
+}
+
+#[test]
+fn networks_are_drawn_as_diagrams() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("network.svg");
+    let path = file.to_str().unwrap();
+    assert_eq!(stdout(&nalm(&["describe", "nau-snmu", "--inputs", "100", "--svg", path])).trim(), path);
+    let drawn = std::fs::read_to_string(&file).unwrap();
+    assert!(drawn.starts_with("<svg") && drawn.contains("NAU 100 → 2") && drawn.contains("noise U[1,5]"), "{drawn}");
+    fails_with(&["describe", "table", "--svg", path], 2, "describe the module or stack");
+    fails_with(&["describe", "nau-smnu", "--svg", path], 2, "did you mean 'snmu'");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), drawn);
 }
 
 #[test]

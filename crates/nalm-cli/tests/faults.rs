@@ -209,6 +209,38 @@ fn exports() {
     assert!(hit > 12, "{hit}");
 }
 
+/// A formula with its page, and predictions: the old files or the new ones.
+#[test]
+fn formulas_pages_and_predictions() {
+    let folder = scratch();
+    let here = folder.path();
+    let rows = (0..40).map(|k| (1.0 + f64::from(k * 7 % 31), 2.0 + f64::from(k * 11 % 29)));
+    let text: String = rows.map(|(a, b)| format!("{a},{b},{}\n", a * b)).collect();
+    std::fs::write(here.join("t.csv"), format!("a,b,c\n{text}")).unwrap();
+    let old = files(here);
+    let fit = ["fit", "t.csv", "--save", "m.json"];
+    let predict = ["predict", "m.json", "t.csv", "--out", "p.csv"];
+    succeed(here, &fit);
+    let fitted = files(here);
+    succeed(here, &predict);
+    let predicted = files(here);
+    let mut hits = Vec::new();
+    for (start, arguments, new) in [(&old, &fit[..], &fitted), (&fitted, &predict[..], &predicted)] {
+        hits.push(every_fault(start, arguments, |here, fault, left| {
+            for (path, bytes) in only(left, |path| !path.ends_with(".part")) {
+                assert!(
+                    start.get(&path) == Some(&bytes) || new.get(&path) == Some(&bytes),
+                    "{fault}: {}",
+                    path.display()
+                );
+            }
+            assert_eq!(&only(&files(here), |path| !path.ends_with(".part")), new, "{fault}");
+            no_parts(left, fault);
+        }));
+    }
+    assert!(hits.iter().all(|hit| *hit > 8), "{hits:?}");
+}
+
 /// A run with images: the states that it saves on its way, its network, and its row. It is taken up from whatever state there is.
 #[cfg(feature = "images")]
 #[test]
@@ -276,4 +308,20 @@ impl Bounded for std::process::Child {
         std::io::Read::read_to_string(&mut self.stderr.take().unwrap(), &mut text).unwrap();
         (self.wait().unwrap().code(), text)
     }
+}
+
+#[test]
+fn a_diagram() {
+    let draw = ["describe", "snmu", "--svg", "network.svg"];
+    let folder = scratch();
+    succeed(folder.path(), &draw);
+    let new = files(folder.path());
+    let old = BTreeMap::from([(PathBuf::from("network.svg"), b"old".to_vec())]);
+    let hit = every_fault(&old, &draw, |here, fault, left| {
+        let whole = only(left, |path| !path.ends_with(".part"));
+        assert!(whole == old || whole == new, "{fault}: {whole:?}");
+        assert_eq!(only(&files(here), |path| !path.ends_with(".part")), new, "{fault}");
+        no_parts(left, fault);
+    });
+    assert!(hit > 4, "{hit}");
 }

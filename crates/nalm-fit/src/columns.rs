@@ -24,6 +24,13 @@ pub(crate) struct Split {
     pub(crate) fitted: Vec<usize>,
 }
 
+impl Problem<'_> {
+    /// The rows that are held back, counted from 0.
+    pub fn held_back(&self) -> Result<Vec<usize>, Error> {
+        Ok(Split::new(self)?.outside)
+    }
+}
+
 impl Split {
     pub(crate) fn new(problem: &Problem<'_>) -> Result<Self, Error> {
         let rows = problem.table.rows();
@@ -58,8 +65,8 @@ impl Split {
             }
         }
         let (outside, inside): (Vec<usize>, Vec<usize>) = (0..rows).partition(|row| out[*row]);
-        if inside.len() < 4 {
-            let fault = format!("{} of {rows} rows are left to fit; at least 4 are needed", inside.len());
+        if inside.len() < 3 {
+            let fault = format!("{} of {rows} rows are left to fit; at least 3 are needed", inside.len());
             return Err(Error::Holdout(fault));
         }
         let part = |most: usize| sample(inside.len(), most).into_iter().map(|k| inside[k]).collect();
@@ -299,6 +306,12 @@ impl Columns {
         let view = View { x: self.x.clone(), y };
         let parity = view.parity();
         Self { target_scale: size(&view.y), y: view.y, parity, ..self.clone() }
+    }
+
+    /// Some rows alone.
+    pub(crate) fn part(&self, rows: &[usize]) -> Self {
+        let part = |x: &Vec<f64>| rows.iter().map(|&k| x[k]).collect::<Vec<f64>>();
+        Self { x: self.x.iter().map(part).collect(), y: part(&self.y), ..self.clone() }
     }
 
     /// Some rows, scaled.

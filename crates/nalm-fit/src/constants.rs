@@ -45,6 +45,31 @@ pub(crate) struct Meant {
     pub(crate) kind: Kind,
 }
 
+/// Constants of nature (CODATA 2022; those without a digit to spare are exact by definition) and the standard gravity, in units of the SI.
+const NATURE: [(&str, f64); 14] = [
+    ("speed of light", 299_792_458.0),
+    ("Planck constant", 6.626_070_15e-34),
+    ("reduced Planck constant", 1.054_571_817e-34),
+    ("elementary charge", 1.602_176_634e-19),
+    ("Boltzmann constant", 1.380_649e-23),
+    ("Avogadro constant", 6.022_140_76e23),
+    ("gas constant", 8.314_462_618),
+    ("gravitational constant", 6.674_30e-11),
+    ("electric constant", 8.854_187_818_8e-12),
+    ("magnetic constant", 1.256_637_061_27e-6),
+    ("electron mass", 9.109_383_713_9e-31),
+    ("proton mass", 1.672_621_925_95e-27),
+    ("Stefan-Boltzmann constant", 5.670_374_419e-8),
+    ("standard gravity", 9.806_65),
+];
+
+/// The constant of nature between two bounds, if there is one and the bounds are close enough to mean it.
+pub(crate) fn of_nature(low: f64, high: f64) -> Option<&'static str> {
+    let (low, high) = if low <= 0.0 && high <= 0.0 { (-high, -low) } else { (low, high) };
+    let close = |value: f64| (high - low) < 1e-2 * value;
+    NATURE.iter().find(|(_, value)| (low..=high).contains(value) && close(*value)).map(|(name, _)| *name)
+}
+
 /// The fraction with the smallest numbers between two bounds (Stern and Brocot).
 fn simplest(low: f64, high: f64) -> Option<(i64, i64)> {
     fn between(low: f64, high: f64, depth: u32) -> Option<(i64, i64)> {
@@ -152,7 +177,7 @@ pub(crate) fn factors(c: f64) -> Vec<Expression> {
 
 /// A power of pi.
 fn pi(p: f64) -> Expression {
-    Expression::Number(libm::pow(PI, p))
+    Expression::Pi.power(p)
 }
 
 #[cfg(test)]
@@ -174,6 +199,14 @@ mod tests {
             assert!((found.value / value - 1.0).abs() < 4e-16, "{value}");
             assert_eq!(meant(-value, 1e-11).unwrap().value, -found.value);
         }
+    }
+
+    #[test]
+    fn constants_of_nature_are_named_where_the_bounds_are_close() {
+        assert_eq!(of_nature(9.8, 9.81), Some("standard gravity"));
+        assert_eq!(of_nature(-299_792_458.0, -299_792_458.0), Some("speed of light"));
+        assert_eq!(of_nature(9.0, 11.0), None);
+        assert_eq!(of_nature(9.9, 9.91), None);
     }
 
     #[test]

@@ -40,6 +40,15 @@ pub(crate) fn median(mut numbers: Vec<f64>) -> f64 {
     value
 }
 
+/// The number below which this share of all lies.
+pub(crate) fn quantile(mut v: Vec<f64>, share: f64) -> f64 {
+    if v.is_empty() {
+        return f64::NAN;
+    }
+    let place = ((v.len() - 1) as f64 * share) as usize;
+    *v.select_nth_unstable_by(place, f64::total_cmp).1
+}
+
 /// A matrix by columns.
 #[derive(Clone, Debug)]
 pub(crate) struct Matrix {
@@ -234,6 +243,21 @@ impl Qr {
             add(&mut b[..k], -value, column);
         }
         c
+    }
+
+    /// (A'A)^-1.
+    pub(crate) fn inverse_gram(&self) -> Vec<Vec<f64>> {
+        let n = self.cells.columns();
+        let mut inverse = vec![vec![0.0; n]; n];
+        for k in 0..self.rank() {
+            let mut unit = vec![0.0; self.rank()];
+            unit[k] = 1.0;
+            let column = self.back(unit);
+            for (row, &c) in inverse.iter_mut().zip(&column) {
+                add(row, c, &column);
+            }
+        }
+        inverse
     }
 
     /// For every column the root of its diagonal entry of (A'A)^-1: its standard error, up to that of the data.

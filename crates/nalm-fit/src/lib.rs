@@ -7,12 +7,15 @@ mod dense;
 mod engine;
 mod error;
 mod form;
+mod functions;
 mod judge;
+mod noisy;
 mod observer;
 mod polish;
 mod problem;
 mod report;
 mod search;
+pub mod suite;
 mod units;
 mod write;
 

@@ -1,7 +1,7 @@
 //! Fits what is free in a form, by Levenberg's and Marquardt's method in the units of the target.
 
 use crate::columns::View;
-use crate::dense::{Matrix, Qr, dot, median};
+use crate::dense::{Matrix, Qr, dot, median, solve_damped};
 use crate::form::{Form, Term, is_odd, is_whole, outside, power};
 use std::collections::BTreeSet;
 
@@ -75,15 +75,6 @@ fn normalised(form: &Form, view: &View, mixed: &[bool]) -> Option<Form> {
     Some(form)
 }
 
-/// x^e; for columns of both signs the sign goes with the nearest whole exponent while it is not yet whole.
-fn signed_power(x: f64, log: f64, e: f64) -> f64 {
-    if is_whole(e) && e.abs() < 12.0 {
-        return power(x, e);
-    }
-    let size = libm::exp((e * log).clamp(-300.0, 300.0));
-    if x < 0.0 && is_odd(e) { -size } else { size }
-}
-
 struct Fit<'a> {
     view: &'a View,
     weights: &'a [f64],
@@ -94,13 +85,23 @@ struct Fit<'a> {
 impl Fit<'_> {
     fn product(&self, powers: &[f64]) -> Vec<f64> {
         let mut m = vec![1.0; self.view.rows()];
+        let mut exponent: Option<Vec<f64>> = None;
         for ((x, log), &e) in self.view.x.iter().zip(&self.logs).zip(powers) {
             if e == 0.0 {
                 continue;
             }
-            for ((m, &x), &log) in m.iter_mut().zip(x).zip(log) {
-                *m *= signed_power(x, log, e);
+            if is_whole(e) && e.abs() < 12.0 {
+                m.iter_mut().zip(x).for_each(|(m, &x)| *m *= power(x, e));
+                continue;
             }
+            crate::dense::add(exponent.get_or_insert_with(|| vec![0.0; m.len()]), e, log);
+            // For columns of both signs the sign goes with the nearest whole exponent while it is not yet whole.
+            if is_odd(e) {
+                m.iter_mut().zip(x).filter(|(_, x)| **x < 0.0).for_each(|(m, _)| *m = -*m);
+            }
+        }
+        if let Some(exponent) = exponent {
+            m.iter_mut().zip(exponent).for_each(|(m, e)| *m *= libm::exp(e.clamp(-300.0, 300.0)));
         }
         m
     }
@@ -170,7 +171,7 @@ fn guard(x: f64) -> f64 {
     if x == 0.0 { 1e-300 } else { x }
 }
 
-/// Fits a form to a view with weights for its rows.
+/// Fits a form to a view with weights for its rows, to the last digit.
 pub(crate) fn polish(
     form: &Form,
     view: &View,
@@ -178,6 +179,30 @@ pub(crate) fn polish(
     mixed: &[bool],
     free: &Free<'_>,
     most: usize,
+) -> Option<Polished> {
+    levenberg_marquardt(form, view, weights, mixed, free, most, false)
+}
+
+/// The same by normal equations, which are faster and good enough where rows are noisy.
+pub(crate) fn polish_roughly(
+    form: &Form,
+    view: &View,
+    weights: &[f64],
+    mixed: &[bool],
+    free: &Free<'_>,
+    most: usize,
+) -> Option<Polished> {
+    levenberg_marquardt(form, view, weights, mixed, free, most, true)
+}
+
+fn levenberg_marquardt(
+    form: &Form,
+    view: &View,
+    weights: &[f64],
+    mixed: &[bool],
+    free: &Free<'_>,
+    most: usize,
+    rough: bool,
 ) -> Option<Polished> {
     if form.add.is_some() || form.factor == 0.0 {
         return None;
@@ -206,23 +231,34 @@ pub(crate) fn polish(
     let n = fit.parts.len();
     let (mut r, mut values, mut totals, mut monomials) = fit.residuals(&form)?;
     let mut cost = dot(&r, &r);
-    let mut damping = 1e-4;
+    let mut damping: f64 = 1e-4;
     for _ in 0..most {
         let mut j = fit.jacobian(&form, &values, &totals, &monomials);
         let scales = j.normalise();
+        let normal = rough.then(|| (j.gram(), j.transposed_times(&r)));
         let mut taken = false;
         let mut gain = 0.0;
         for _ in 0..8 {
-            // [J; √λ I] step = [r; 0]
-            let mut stacked = Matrix::new(j.rows + n);
-            for k in 0..n {
-                stacked.push(
-                    j.column(k).iter().copied().chain((0..n).map(|i| if i == k { f64::sqrt(damping) } else { 0.0 })),
-                );
-            }
-            let mut rhs = r.clone();
-            rhs.resize(j.rows + n, 0.0);
-            let mut step = Qr::new(stacked, 0.0).solve(&rhs);
+            let mut step = match &normal {
+                Some((h, g)) => match solve_damped(h, damping.max(1e-12), g) {
+                    Some(step) => step,
+                    None => {
+                        damping = damping * 8.0 + 1e-12;
+                        continue;
+                    }
+                },
+                None => {
+                    // [J; √λ I] step = [r; 0]
+                    let mut stacked = Matrix::new(j.rows + n);
+                    for k in 0..n {
+                        let below = (0..n).map(|i| if i == k { f64::sqrt(damping) } else { 0.0 });
+                        stacked.push(j.column(k).iter().copied().chain(below));
+                    }
+                    let mut rhs = r.clone();
+                    rhs.resize(j.rows + n, 0.0);
+                    Qr::new(stacked, 0.0).solve(&rhs)
+                }
+            };
             step.iter_mut().zip(&scales).for_each(|(s, g)| *s /= g);
             let next = fit.moved(&form, &step);
             if let Some(found) = fit.residuals(&next) {
@@ -240,7 +276,7 @@ pub(crate) fn polish(
             break;
         }
         damping = f64::max(damping / 6.0, 1e-14);
-        if (gain < 1e-9 && damping < 1e-3) || cost == 0.0 {
+        if (gain < if rough { 1e-6 } else { 1e-9 } && damping < 1e-3) || cost == 0.0 {
             break;
         }
     }

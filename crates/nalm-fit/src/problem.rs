@@ -5,7 +5,7 @@ use nalm::Table;
 use std::collections::HashSet;
 
 /// Fewest rows that a fit takes.
-pub(crate) const LEAST_ROWS: usize = 6;
+pub(crate) const LEAST_ROWS: usize = 5;
 
 /// Which rows are held back, so that a formula can be tried on rows that nothing was fitted to.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -114,6 +114,13 @@ pub enum Flag {
         /// Its place among the candidates.
         candidate: usize,
     },
+    /// A constant that may be one of nature; only if that was asked for.
+    Nature {
+        /// The constant as found.
+        value: f64,
+        /// What it may be.
+        name: &'static str,
+    },
     /// The units of the formula do not fit those of the target.
     Units(String),
     /// Too few rows were held back for the claim `exact`.
@@ -141,6 +148,7 @@ impl Display for Flag {
             Flag::Ambiguous { candidate } => {
                 write!(f, "candidate {} explains the rows as well and differs outside of their range", candidate + 1)
             }
+            Flag::Nature { value, name } => write!(f, "{value:e} may be the {name}"),
             Flag::Units(text) => f.write_str(text),
             Flag::FewRowsOutside => f.write_str("fewer rows were held back than the formula has constants"),
             Flag::Stopped => f.write_str("the search was stopped before its end"),

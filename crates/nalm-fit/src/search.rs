@@ -1,12 +1,17 @@
 //! The search: engines in turn until one formula is exact, then what can be said without one.
 
 use crate::columns::{Columns, Split};
+use crate::dense::{Matrix, Qr, median, quantile};
 use crate::engine::{self, Sink};
 use crate::form::Form;
-use crate::judge::Judge;
+use crate::functions::Functions;
+use crate::judge::{Judge, bits_of_constants, relative_weights, with_simple_exponents};
+use crate::noisy::{self, Noisy, bits_of_form};
+use crate::polish::{Free, polish_roughly};
 use crate::report::{Candidate, Coefficient, Flag, Precision, Report, Verdict};
-use crate::write;
-use crate::{Error, Observer, Problem};
+use crate::{Error, Forms, Observer, Problem};
+use crate::{constants, units, write};
+use nalm::Table;
 use nalm::expression::Expression;
 use std::ops::ControlFlow;
 
@@ -14,6 +19,10 @@ use std::ops::ControlFlow;
 const PROMISING: f64 = 1e-3;
 /// Operations between two calls of the observer: some milliseconds.
 const OPERATIONS: f64 = 1e7;
+/// Bits by which printed digits must outweigh a formula that meets them all.
+const OUTWEIGHED: f64 = 20.0;
+/// Candidates of a report.
+const CANDIDATES: usize = 12;
 
 /// A formula that an engine found, over the columns themselves.
 #[derive(Clone, Debug)]
@@ -21,6 +30,22 @@ struct Found {
     form: Form,
     engine: &'static str,
     exact: bool,
+    /// Standard errors of its constants.
+    sigmas: Option<Vec<f64>>,
+    /// The formula where it is more than the form.
+    expression: Option<Expression>,
+}
+
+/// The values of an expression in all rows of a table.
+fn values(expression: &Expression, table: &Table) -> Vec<f64> {
+    let mut names = Vec::new();
+    expression.variables(&mut |name| names.push(name));
+    names.sort_unstable();
+    names.dedup();
+    let columns: Vec<(&str, &[f64])> =
+        names.into_iter().filter_map(|name| Some((name, table.column(name).ok()?))).collect();
+    let at = |row: usize, name: &str| columns.iter().find(|c| c.0 == name).map_or(f64::NAN, |c| c.1[row]);
+    (0..table.rows()).map(|row| expression.evaluate(&|name| at(row, name))).collect()
 }
 
 /// Explains the target of a table by its inputs.
@@ -29,35 +54,130 @@ struct Found {
 pub fn fit(problem: &Problem<'_>, observer: &mut dyn Observer) -> Result<Report, Error> {
     problem.check()?;
     let split = Split::new(problem)?;
-    let mut named = Vec::new();
     let mut flags = Vec::new();
-    for name in &problem.inputs {
-        let column = problem.table.column(name)?;
-        if column.iter().all(|x| *x == column[0]) {
-            flags.push(Flag::Constant(name.clone()));
-        }
-        named.push((Expression::variable(name.clone()), column.to_vec()));
-    }
+    let named = inputs(problem, &mut flags)?;
     let columns = Columns::new(named, problem.table.column(&problem.target)?.to_vec());
     let judge = Judge::new(&columns, &split);
-    let mut desk = Desk { judge: &judge, observer, engine: "", found: Vec::new(), spent: 0.0, stopped: false };
-    let engines = engine::all();
-    for (done, engine) in engines.iter().enumerate() {
-        if columns.x.is_empty() {
-            break;
-        }
-        desk.engine = engine.name();
-        let stop = desk.observer.engine(engine.name(), done, engines.len()).is_break();
-        desk.stopped |= stop;
-        if stop || engine.search(&judge.view, &mut desk).is_break() {
-            break;
-        }
+    let mut desk = Desk {
+        judge: &judge,
+        observer,
+        engine: "",
+        found: Vec::new(),
+        leftovers: Vec::new(),
+        spent: 0.0,
+        stopped: false,
+    };
+    desk.search();
+    let exact = desk.found.iter().any(|found| found.exact);
+    let printed = problem.printed.as_deref();
+    let exact = exact || (problem.forms == Forms::All && !desk.stopped && !desk.is_noise() && desk.functions(problem));
+    let mut outcome = None;
+    if !exact && !desk.stopped && !columns.x.is_empty() {
+        desk.engine = "noise";
+        let count = engine::all().len();
+        desk.stopped |= desk.observer.engine("noise", count, count).is_break();
+        let mut leftovers = std::mem::take(&mut desk.leftovers);
+        leftovers.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let leftovers: Vec<(Form, &'static str)> = leftovers.into_iter().take(4).map(|(_, f, e)| (f, e)).collect();
+        let fits = |form: &Form| unit_fault(problem, &write::expression(form, &columns.meaning)).is_none();
+        let fits: Option<&dyn Fn(&Form) -> bool> = if problem.units.is_some() { Some(&fits) } else { None };
+        outcome = Noisy::new(&columns, &split, printed, fits).run(&leftovers, &mut desk);
     }
     if desk.stopped {
         flags.push(Flag::Stopped);
     }
-    let found = desk.found;
-    Ok(report(&columns, &split, found, flags))
+    let mut report =
+        Reporter { table: problem.table, columns: &columns, split: &split, printed, flags }.report(desk.found, outcome);
+    let best = report.candidates.first().filter(|_| report.verdict != Verdict::None);
+    if let Some(fault) = best.and_then(|best| unit_fault(problem, &best.expression)) {
+        report.flags.push(Flag::Units(fault));
+    }
+    if problem.physical_constants
+        && let Some(best) = report.candidates.first()
+    {
+        // An exact constant is known to its digits, and a measured one of nature to fewer.
+        let bounds = |c: &Coefficient| (c.low - 1e-4 * c.value.abs(), c.high + 1e-4 * c.value.abs());
+        let named = best.coefficients.iter().filter_map(|c| {
+            let (low, high) = bounds(c);
+            Some(Flag::Nature { value: c.value, name: constants::of_nature(low, high)? })
+        });
+        let named: Vec<Flag> = named.collect();
+        report.flags.extend(named);
+    }
+    Ok(report)
+}
+
+/// What is wrong with the units of a formula, if they are known.
+fn unit_fault(problem: &Problem<'_>, expression: &Expression) -> Option<String> {
+    let (inputs, target) = problem.units.as_ref()?;
+    let of = |name: &str| {
+        let place = problem.inputs.iter().position(|input| input == name);
+        place.and_then(|k| inputs.get(k).cloned()).unwrap_or_default()
+    };
+    units::fault(expression, &of, target)
+}
+
+/// The inputs without those that are another one times a number or to a power, which are named in a flag.
+fn inputs(problem: &Problem<'_>, flags: &mut Vec<Flag>) -> Result<Vec<(Expression, Vec<f64>)>, Error> {
+    let mut kept: Vec<(String, &[f64])> = Vec::new();
+    for name in &problem.inputs {
+        let column = problem.table.column(name)?;
+        if column.iter().all(|x| *x == column[0]) {
+            flags.push(Flag::Constant(name.clone()));
+            continue;
+        }
+        match kept.iter().find(|(_, other)| same_but_for_scale(other, column)) {
+            Some((other, _)) => flags.push(Flag::Dependent { column: name.clone(), on: vec![other.clone()] }),
+            None => kept.push((name.clone(), column)),
+        }
+    }
+    flags.extend(dependent(&kept));
+    Ok(kept.into_iter().map(|(name, column)| (Expression::variable(name), column.to_vec())).collect())
+}
+
+/// Whether a column is another one times a number.
+fn same_but_for_scale(a: &[f64], b: &[f64]) -> bool {
+    let Some(k) = a.iter().position(|a| *a != 0.0) else { return false };
+    let ratio = b[k] / a[k];
+    ratio != 0.0 && a.iter().zip(b).all(|(a, b)| (b - ratio * a).abs() <= 4e-15 * b.abs().max((ratio * a).abs()))
+}
+
+/// Columns that are sums or products of others.
+fn dependent(columns: &[(String, &[f64])]) -> Vec<Flag> {
+    let rows = columns.first().map_or(0, |c| c.1.len());
+    let step = rows.div_ceil(500).max(1);
+    let rows: Vec<usize> = (0..rows).step_by(step).collect();
+    let mut flags: Vec<Flag> = Vec::new();
+    if columns.len() + 2 >= rows.len() {
+        return flags;
+    }
+    for logarithms in [false, true] {
+        let usable: Vec<&(String, &[f64])> =
+            columns.iter().filter(|c| !logarithms || c.1.iter().all(|x| *x != 0.0)).collect();
+        let mut a = Matrix::new(rows.len());
+        a.push(vec![1.0; rows.len()]);
+        for (_, x) in &usable {
+            a.push(rows.iter().map(|&k| if logarithms { libm::log(x[k].abs()) } else { x[k] }));
+        }
+        a.normalise();
+        let qr = Qr::new(a.clone(), 1e-10);
+        for (j, (name, _)) in usable.iter().enumerate() {
+            let own = qr.beyond[j + 1].abs();
+            if own >= 1e-10 || flags.iter().any(|f| matches!(f, Flag::Dependent { column, .. } if column == name)) {
+                continue;
+            }
+            let before: Vec<usize> = (0..=j).collect();
+            let c = Qr::new(a.pick(&before), 1e-10).solve(a.column(j + 1));
+            let on = (0..j).filter(|&i| c[i + 1].abs() > 1e-6).map(|i| usable[i].0.clone()).collect();
+            flags.push(Flag::Dependent { column: name.clone(), on });
+        }
+    }
+    flags
+}
+
+/// Whether errors show no pattern at all.
+fn is_white(columns: &Columns, form: &Form, errors: &[f64]) -> bool {
+    noisy::white(columns, errors) > 0.05 && noisy::alike(columns, form, errors) < 1.5
 }
 
 /// Takes what engines find, and judges it.
@@ -66,30 +186,104 @@ struct Desk<'a> {
     observer: &'a mut dyn Observer,
     engine: &'static str,
     found: Vec<Found>,
+    /// Forms over the scaled view with their errors, for the search with noise.
+    leftovers: Vec<(f64, Form, &'static str)>,
     spent: f64,
     stopped: bool,
 }
 
-impl Sink for Desk<'_> {
-    fn offer(&mut self, form: Form, rms: f64) -> ControlFlow<()> {
-        // NaN is not promising.
-        if rms >= PROMISING || rms.is_nan() {
-            self.found.push(Found { form: self.judge.columns.unscaled(&form), engine: self.engine, exact: false });
-            return ControlFlow::Continue(());
-        }
-        match self.judge.judge(&form, rms) {
-            Some(judged) => {
-                self.found.push(Found { form: judged.form, engine: self.engine, exact: judged.exact });
-                if judged.exact { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+impl Desk<'_> {
+    fn search(&mut self) {
+        let engines = engine::all();
+        for (done, engine) in engines.iter().enumerate() {
+            if self.judge.columns.x.is_empty() {
+                break;
             }
-            None => {
-                self.found.push(Found { form: self.judge.columns.unscaled(&form), engine: self.engine, exact: false });
-                ControlFlow::Continue(())
+            self.engine = engine.name();
+            self.stopped |= self.observer.engine(engine.name(), done, engines.len()).is_break();
+            if self.stopped || engine.search(&self.judge.view, self).is_break() {
+                break;
+            }
+            // After the cheapest engine, and after the last of the cheap ones.
+            if ["powers", "logarithms"].contains(&engine.name()) && self.is_noise() {
+                break;
             }
         }
     }
+}
+
+impl Desk<'_> {
+    /// Whether a cheap candidate already leaves nothing but noise: then no formula can be exact, and looking for one is in vain.
+    fn is_noise(&self) -> bool {
+        let Judge { columns, view, split } = self.judge;
+        let mut best: Vec<&(f64, Form, &'static str)> = self.leftovers.iter().collect();
+        best.sort_by(|a, b| a.0.total_cmp(&b.0));
+        // Only a candidate with simple exponents is a formula; others can follow any curve.
+        let simple = best.iter().filter(|(rms, ..)| (1e-9..0.2).contains(rms));
+        simple.filter_map(|(_, form, _)| with_simple_exponents(form, 0.1)).take(4).any(|form| {
+            let weights = relative_weights(&view.y, 1e-3);
+            let Some(found) = polish_roughly(&form, view, &weights, &columns.mixed, &Free::Factors, 20) else {
+                return false;
+            };
+            let values = found.form.values(&view.x, view.rows());
+            let errors: Vec<f64> = values.iter().zip(&view.y).map(|(v, y)| (v - y) / (v.abs() + y.abs())).collect();
+            errors.iter().all(|e| e.is_finite()) && is_white(&columns.part(&split.searched), &form, &errors)
+        })
+    }
+
+    /// Looks for functions within and around arithmetic.
+    fn functions(&mut self, problem: &Problem<'_>) -> bool {
+        let count = engine::all().len();
+        self.stopped |= self.observer.engine("functions", count, count + 2).is_break();
+        let Judge { columns, split, .. } = self.judge;
+        let meets = |expression: &Expression| {
+            let values = values(expression, problem.table);
+            let y = &columns.y;
+            let middle = 1e-6 * median(y.iter().map(|y| y.abs()).collect());
+            let error = |k: usize| (values[k] - y[k]).abs() / (y[k].abs() + middle);
+            let errors: Vec<f64> = (0..y.len()).map(error).collect();
+            let squares: f64 = (0..y.len()).map(|k| (values[k] - y[k]) * (values[k] - y[k])).sum();
+            let rms = (squares / y.len() as f64).sqrt();
+            // Near zeros of a wave the relative error has no bound, so a few rows may miss by more.
+            errors.iter().all(|e| e.is_finite())
+                && median(errors.clone()) < 1e-13
+                && quantile(errors, 0.98) < 1e-10
+                && rms < 1e-10 * engine::deviation(y)
+        };
+        let functions = Functions::new(columns, split, &meets);
+        match functions.search(self) {
+            Some(expression) => {
+                let form = Form::monomial(1.0, vec![0.0; columns.x.len()]);
+                let expression = Some(expression);
+                self.found.push(Found { form, engine: "functions", exact: true, sigmas: None, expression });
+                true
+            }
+            None => false,
+        }
+    }
+}
+
+impl Sink for Desk<'_> {
+    fn offer(&mut self, form: Form, rms: f64) -> ControlFlow<()> {
+        let promising = rms < PROMISING;
+        let judged = if promising { self.judge.judge(&form, rms) } else { None };
+        if let Some(judged) = judged {
+            let exact = judged.exact;
+            self.found.push(Found { form: judged.form, engine: self.engine, exact, sigmas: None, expression: None });
+            if exact {
+                return ControlFlow::Break(());
+            }
+        }
+        if rms.is_finite() {
+            self.leftovers.push((rms, form, self.engine));
+        }
+        ControlFlow::Continue(())
+    }
 
     fn spend(&mut self, operations: f64) -> ControlFlow<()> {
+        if self.stopped {
+            return ControlFlow::Break(());
+        }
         self.spent += operations;
         if self.spent > OPERATIONS {
             self.spent = 0.0;
@@ -102,55 +296,176 @@ impl Sink for Desk<'_> {
     }
 }
 
-/// Root mean square error over the target's standard deviation.
-fn error(values: &[f64], y: &[f64], rows: &[usize], deviation: f64) -> f64 {
-    let squares: f64 = rows.iter().map(|&k| (values[k] - y[k]) * (values[k] - y[k])).sum();
-    (squares / rows.len().max(1) as f64).sqrt() / deviation
+/// Makes reports.
+struct Reporter<'a> {
+    table: &'a Table,
+    columns: &'a Columns,
+    split: &'a Split,
+    printed: Option<&'a [f64]>,
+    flags: Vec<Flag>,
 }
 
-fn report(columns: &Columns, split: &Split, found: Vec<Found>, flags: Vec<Flag>) -> Report {
-    let y = &columns.y;
-    let mean = y.iter().sum::<f64>() / y.len() as f64;
-    let deviation = (y.iter().map(|y| (y - mean) * (y - mean)).sum::<f64>() / y.len() as f64).sqrt();
-    let mut verdict = Verdict::None;
-    let mut candidates: Vec<(bool, Candidate)> = Vec::new();
-    for found in found {
-        let values = found.form.values(&columns.x, y.len());
-        let expression = write::expression(&found.form, &columns.meaning);
-        let exactly = |value| Coefficient { value, low: value, high: value };
+impl Reporter<'_> {
+    fn deviation(&self) -> f64 {
+        engine::deviation(&self.columns.y)
+    }
+
+    fn candidate(&self, found: &Found) -> Option<Candidate> {
+        let y = &self.columns.y;
+        let values = match &found.expression {
+            Some(expression) => values(expression, self.table),
+            None => found.form.values(&self.columns.x, y.len()),
+        };
+        let error = |rows: &[usize]| {
+            let squares: f64 = rows.iter().map(|&k| (values[k] - y[k]) * (values[k] - y[k])).sum();
+            (squares / rows.len().max(1) as f64).sqrt() / self.deviation()
+        };
+        let (error_inside, error_outside) = (error(&self.split.inside), error(&self.split.outside));
+        let written = || write::expression(&found.form, &self.columns.meaning);
+        let expression = found.expression.clone().unwrap_or_else(written);
+        let mut constants = vec![found.form.factor];
+        constants.extend(found.form.sums.iter().flat_map(|sum| &sum.terms).map(|t| t.factor));
+        let sigma = |k: usize| found.sigmas.as_ref().and_then(|s| s.get(k).copied()).unwrap_or(0.0);
+        let interval = |(k, &value): (usize, &f64)| {
+            let half = 1.96 * sigma(k);
+            Coefficient { value, low: value - half, high: value + half }
+        };
+        let coefficients = constants.iter().enumerate().map(interval).filter(|c| c.value.abs() != 1.0);
         let candidate = Candidate {
             complexity: expression.size(),
-            expression,
-            error_inside: error(&values, y, &split.inside, deviation),
-            error_outside: error(&values, y, &split.outside, deviation),
+            error_inside,
+            error_outside,
             engine: found.engine,
-            coefficients: vec![exactly(found.form.factor)],
+            coefficients: coefficients.collect(),
+            expression,
         };
-        if candidate.error_inside.is_finite() {
-            candidates.push((found.exact, candidate));
+        candidate.error_inside.is_finite().then_some(candidate)
+    }
+
+    /// Whether every row is within half a unit of its last printed digit, and the digits say much more than the formula does.
+    fn meets_printed_digits(&self, form: &Form) -> bool {
+        let Some(units) = self.printed else { return false };
+        let y = &self.columns.y;
+        let values = form.values(&self.columns.x, y.len());
+        let within = |k: usize| (values[k] - y[k]).abs() <= 0.5 * units[k] * (1.0 + 1e-9) + 4e-16 * y[k].abs();
+        // What a row's digits say beyond the size and the spread of the target.
+        let spread = self.deviation();
+        let met: f64 = units.iter().map(|unit| libm::log2((spread / unit).max(1.0))).sum();
+        let own = bits_of_form(form) + bits_of_constants(form);
+        (0..y.len()).all(within) && met >= own + OUTWEIGHED
+    }
+
+    fn report(mut self, found: Vec<Found>, outcome: Option<noisy::Outcome>) -> Report {
+        let (mut verdict, mut precision, mut noise) = (Verdict::None, None, None);
+        let mut all = found;
+        all.sort_by_key(|found| !found.exact);
+        let mut sentence = String::new();
+        if let Some(best) = all.first().filter(|best| best.exact) {
+            (verdict, precision) = (Verdict::Exact, Some(Precision::F64));
+            if self.split.outside.len() <= best.form.free_constants() {
+                verdict = Verdict::Approximate;
+                precision = None;
+                self.flags.push(Flag::FewRowsOutside);
+                sentence =
+                    "Approximate: the formula meets all rows, but too few were held back to call it exact.".into();
+            }
+        } else if let Some(outcome) = outcome {
+            let size = match outcome.noise {
+                crate::Noise::Additive => format!("{:.2e}", outcome.size),
+                crate::Noise::Relative => format!("{:.2e} of the target", outcome.size),
+            };
+            noise = Some((outcome.noise, outcome.size));
+            if self.meets_printed_digits(&outcome.form) && self.split.outside.len() > outcome.form.free_constants() {
+                (verdict, precision) = (Verdict::Exact, Some(Precision::Printed));
+                noise = None;
+            } else if outcome.white > 1e-4
+                && outcome.alike < 3.5
+                && outcome.outside < 1.6 * outcome.inside + 1e-300
+                && outcome.inside < 0.2
+            {
+                verdict = Verdict::Consistent;
+                sentence = format!("Consistent: what the formula misses looks like noise of size {size}.");
+            } else if outcome.inside < 0.1 {
+                verdict = Verdict::Approximate;
+            }
+            if let Some(other) = outcome.ambiguous.filter(|_| verdict != Verdict::Exact) {
+                self.flags.push(Flag::Ambiguous { candidate: other });
+            }
+            let best = Found {
+                form: outcome.form,
+                engine: outcome.engine,
+                exact: false,
+                sigmas: Some(outcome.sigmas),
+                expression: None,
+            };
+            let others = outcome.others.into_iter();
+            let others =
+                others.map(|(form, engine)| Found { form, engine, exact: false, sigmas: None, expression: None });
+            all = [best].into_iter().chain(others).chain(all).collect();
+        }
+        if verdict == Verdict::Exact
+            && let Some(best) = all.first_mut()
+        {
+            best.sigmas = None;
+        }
+        let ambiguous = self.flags.iter().find_map(|f| match f {
+            Flag::Ambiguous { candidate } => Some(*candidate),
+            _ => None,
+        });
+        let candidates = self.front(&all, ambiguous);
+        if sentence.is_empty() {
+            sentence = self.sentence(verdict, precision);
+        }
+        Report {
+            verdict,
+            precision,
+            sentence,
+            candidates,
+            noise,
+            rows_inside: self.split.inside.len(),
+            rows_outside: self.split.outside.len(),
+            flags: self.flags,
         }
     }
-    candidates.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.error_outside.total_cmp(&b.1.error_outside)));
-    if let Some((exact, best)) = candidates.first() {
-        verdict = match exact {
-            true => Verdict::Exact,
-            false if best.error_inside < 0.1 => Verdict::Approximate,
-            false => Verdict::None,
-        };
+
+    /// The best candidate, the one that is as good, and those that are simpler than all better ones.
+    fn front(&mut self, all: &[Found], ambiguous: Option<usize>) -> Vec<Candidate> {
+        let mut list: Vec<Candidate> = all.first().and_then(|best| self.candidate(best)).into_iter().collect();
+        if let Some(other) = ambiguous.and_then(|k| all.get(k)).and_then(|other| self.candidate(other)) {
+            list.push(other);
+            let place = list.len() - 1;
+            self.flags.iter_mut().for_each(|f| {
+                if let Flag::Ambiguous { candidate } = f {
+                    *candidate = place;
+                }
+            });
+        }
+        let mut rest: Vec<Candidate> = all.iter().skip(1).take(40).filter_map(|found| self.candidate(found)).collect();
+        rest.sort_by(|a, b| a.error_inside.total_cmp(&b.error_inside));
+        let mut simplest = list.first().map_or(usize::MAX, |best| best.complexity);
+        for candidate in rest {
+            if candidate.complexity < simplest && list.len() < CANDIDATES {
+                simplest = candidate.complexity;
+                list.push(candidate);
+            }
+        }
+        list
     }
-    let sentence = match verdict {
-        Verdict::Exact => "Exact: the formula meets all rows to the rounding of double precision.",
-        Verdict::Approximate => "Approximate: the formula follows the target, but misses it by more than noise.",
-        _ => "None: no formula of these kinds explains the target.",
-    };
-    Report {
-        verdict,
-        precision: (verdict == Verdict::Exact).then_some(Precision::F64),
-        sentence: sentence.into(),
-        candidates: candidates.into_iter().map(|(_, candidate)| candidate).collect(),
-        flags,
-        noise: None,
-        rows_inside: split.inside.len(),
-        rows_outside: split.outside.len(),
+
+    fn sentence(&self, verdict: Verdict, precision: Option<Precision>) -> String {
+        let (inside, outside) = (self.split.inside.len(), self.split.outside.len());
+        match (verdict, precision) {
+            (Verdict::Exact, Some(Precision::Printed)) => format!(
+                "Exact: the formula is within half a unit of the last printed digit in all {} rows, {outside} of them held back.",
+                inside + outside
+            ),
+            (Verdict::Exact, _) => format!(
+                "Exact: the formula meets {inside} fitted and {outside} held-out rows to the rounding of double precision (1e-14)."
+            ),
+            (Verdict::Approximate, _) => {
+                "Approximate: the formula follows the target, but what it misses is more than noise.".into()
+            }
+            _ => "None: no formula of these kinds explains the target.".into(),
+        }
     }
 }

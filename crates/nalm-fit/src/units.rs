@@ -1,6 +1,7 @@
 //! Units of measurement: which terms can be added, and what a formula's result is measured in.
 
 use crate::Error;
+use nalm::expression::{Expression, Function};
 use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 use std::str::FromStr;
@@ -122,6 +123,45 @@ impl Unit {
     }
 }
 
+/// The unit of an expression, or what cannot be added, or be the argument of a function. Numbers have none.
+pub(crate) fn unit_of(expression: &Expression, of: &dyn Fn(&str) -> Unit) -> Result<Unit, String> {
+    match expression {
+        Expression::Variable(name) => Ok(of(name)),
+        Expression::Sum(terms) => {
+            let mut units = terms.iter().map(|term| unit_of(term, of));
+            let first = units.next().unwrap_or_else(|| Ok(Unit::default()))?;
+            for unit in units {
+                let unit = unit?;
+                if !unit.fits(&first) {
+                    return Err(format!("the formula adds {first} and {unit}"));
+                }
+            }
+            Ok(first)
+        }
+        Expression::Product(factors) => {
+            factors.iter().try_fold(Unit::default(), |product, factor| Ok(product.times(&unit_of(factor, of)?)))
+        }
+        Expression::Power(base, exponent) => Ok(unit_of(base, of)?.power(*exponent)),
+        Expression::Call(Function::Abs, inner) | Expression::AtLeast(inner, _) | Expression::AtMost(inner, _) => {
+            unit_of(inner, of)
+        }
+        Expression::Call(_, inner) => {
+            let unit = unit_of(inner, of)?;
+            if unit.is_one() { Ok(unit) } else { Err(format!("the formula takes a function of {unit}")) }
+        }
+        _ => Ok(Unit::default()),
+    }
+}
+
+/// What is wrong with the units of a formula, if anything is.
+pub(crate) fn fault(expression: &Expression, of: &dyn Fn(&str) -> Unit, target: &Unit) -> Option<String> {
+    match unit_of(expression, of) {
+        Err(fault) => Some(format!("{fault}; a constant may have a unit")),
+        Ok(unit) if unit.fits(target) => None,
+        Ok(unit) => Some(format!("the formula is in {unit} and the target in {target}; a constant may have a unit")),
+    }
+}
+
 impl FromStr for Unit {
     type Err = Error;
 
@@ -214,6 +254,14 @@ mod tests {
     fn products_and_powers_follow_the_rules() {
         let [m, s]: [Unit; 2] = ["m", "s"].map(|u| u.parse().unwrap());
         assert_eq!(m.times(&s.power(-2.0)), "m/s^2".parse().unwrap());
+        let of = |name: &str| if name == "t" { s.clone() } else { m.clone() };
+        let x = Expression::variable;
+        let speed = Expression::product([x("a"), x("t").power(-1.0)]);
+        assert_eq!(unit_of(&speed, &of), Ok("m/s".parse().unwrap()));
+        assert_eq!(fault(&speed, &of, &"m/s".parse().unwrap()), None);
+        assert!(fault(&speed, &of, &m).unwrap().contains("in m/s and the target in m"));
+        assert!(fault(&Expression::sum([x("a"), x("t")]), &of, &m).unwrap().contains("adds m and s"));
+        assert!(fault(&x("a").call(Function::Exp), &of, &m).unwrap().contains("function of m"));
         assert!(m.fits(&m) && !m.fits(&s));
         assert!(m.times(&m.power(-1.0)).is_one());
     }

@@ -32,6 +32,7 @@ pub mod error;
 pub mod experiment;
 pub mod figure;
 pub mod files;
+pub mod fit;
 pub mod memory;
 pub mod pool;
 mod registry;

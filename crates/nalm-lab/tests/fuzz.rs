@@ -31,6 +31,32 @@ module = "snmu"
 options = { noise = "U[1,3]" }
 "#;
 
+#[test]
+fn saved_formulas() {
+    use nalm_lab::fit::Models;
+
+    let model = |formula: &str| {
+        json!({
+            "format": 1, "version": "0.1.0",
+            "models": [{"target": "t", "formula": formula, "columns": ["a", "b c"], "verdict": "exact", "precision": "f64",
+                "tolerance": {"relative": 1e-9}, "rows": 20}],
+        })
+        .to_string()
+        .into_bytes()
+    };
+    let texts = [model("a * `b c`^2 / (4 * pi)"), model("sqrt(a) + exp(-`b c` / 3)"), model("max(a, 1) - abs(`b c`)")];
+    let texts: Vec<&[u8]> = texts.iter().map(Vec::as_slice).collect();
+    fuzz("saved formulas", 3_000, &texts, |bytes| {
+        let Ok(models) = Models::parse(bytes) else { return false };
+        for model in &models.models {
+            let _ = model.value(&|_| 1.5);
+            assert!(model.tolerance.allowed(2.0, 0.01) >= 0.005);
+        }
+        assert_eq!(Models::parse(&serde_json::to_vec(&models).unwrap()).unwrap(), models);
+        true
+    });
+}
+
 fn load(registry: &Registry, text: &str, overrides: &Overrides) -> nalm_lab::Result<Experiment> {
     check(&registry.catalogue, &registry.names(), "mine", Path::new("mine.toml"), text, overrides)
 }

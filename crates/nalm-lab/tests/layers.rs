@@ -137,7 +137,7 @@ fn cycles_are_found() {
 }
 
 /// The laboratory's stations in the order of the data; each may import those before it only.
-const STATIONS: [&str; 14] = [
+const STATIONS: [&str; 15] = [
     "error",
     "files",
     "memory",
@@ -151,6 +151,7 @@ const STATIONS: [&str; 14] = [
     "summary",
     "figure",
     "report",
+    "fit",
     "registry",
 ];
 

@@ -82,57 +82,68 @@ fn without(value: &Value, place: &str) -> Value {
 }
 
 #[test]
-fn pages_are_made_of_whatever_rows_there_are() {
+fn pages_of_isolated_digits_are_made_of_whatever_rows_there_are() {
+    pages_are_made_of_whatever_rows_there_are("mnist-isolated-full");
+}
+
+#[test]
+fn pages_of_colours_are_made_of_whatever_rows_there_are() {
+    pages_are_made_of_whatever_rows_there_are("mnist-colour");
+}
+
+#[test]
+fn pages_of_sequences_are_made_of_whatever_rows_there_are() {
+    pages_are_made_of_whatever_rows_there_are("mnist-sequential");
+}
+
+fn pages_are_made_of_whatever_rows_there_are(name: &str) {
     let registry = Registry::default();
     let folder = tempfile::tempdir().unwrap();
-    for name in ["mnist-isolated-full", "mnist-colour", "mnist-sequential"] {
-        let experiment = registry.load(name, &Overrides::preset("quick")).unwrap();
-        assert!((2..60).contains(&experiment.runs.len()), "{name}: {}", experiment.runs.len());
-        let whole = parts(name == "mnist-sequential");
-        let mut cases = vec![("nothing changed".to_string(), whole.clone())];
-        let mut all = Vec::new();
-        places(&whole, "", &mut all);
-        for place in all {
-            cases.push((format!("without {place}"), without(&whole, &place)));
-            for other in
-                [json!(null), json!([]), json!({}), json!("x"), json!(-1), json!(1e308), json!(0), json!(u64::MAX)]
-            {
-                let mut changed = whole.clone();
-                *changed.pointer_mut(&place).unwrap() = other.clone();
-                cases.push((format!("{place} is {other}"), changed));
-            }
+    let experiment = registry.load(name, &Overrides::preset("quick")).unwrap();
+    assert!((2..60).contains(&experiment.runs.len()), "{name}: {}", experiment.runs.len());
+    let whole = parts(name == "mnist-sequential");
+    let mut cases = vec![("nothing changed".to_string(), whole.clone())];
+    let mut all = Vec::new();
+    places(&whole, "", &mut all);
+    for place in all {
+        cases.push((format!("without {place}"), without(&whole, &place)));
+        for other in [json!(null), json!([]), json!({}), json!("x"), json!(-1), json!(1e308), json!(0), json!(u64::MAX)]
+        {
+            let mut changed = whole.clone();
+            *changed.pointer_mut(&place).unwrap() = other.clone();
+            cases.push((format!("{place} is {other}"), changed));
         }
-        assert!(cases.len() > 300, "{name}: {}", cases.len());
-        let mut wrong = Vec::new();
-        for (what, parts) in cases {
-            let drawn = catch_unwind(AssertUnwindSafe(|| {
-                let contents = contents(&experiment, &parts, None);
-                figure::all(&registry.results(&experiment, &contents), &registry.figures)
-            }));
-            let Ok(figures) = drawn else {
-                wrong.push(format!("{what}: a panic"));
+    }
+    assert!(cases.len() > 300, "{name}: {}", cases.len());
+    let mut wrong = Vec::new();
+    for (what, parts) in cases {
+        let drawn = catch_unwind(AssertUnwindSafe(|| {
+            let contents = contents(&experiment, &parts, None);
+            figure::all(&registry.results(&experiment, &contents), &registry.figures)
+        }));
+        let Ok(figures) = drawn else {
+            wrong.push(format!("{what}: a panic"));
+            continue;
+        };
+        for figure in figures {
+            let Ok(drawing) = roxmltree::Document::parse(&figure.svg) else {
+                wrong.push(format!("{what}: {} is no XML", figure.suffix));
                 continue;
             };
-            for figure in figures {
-                let Ok(drawing) = roxmltree::Document::parse(&figure.svg) else {
-                    wrong.push(format!("{what}: {} is no XML", figure.suffix));
-                    continue;
-                };
-                // A text may say that something is infinite; nothing can be drawn there.
-                let places = drawing.descendants().flat_map(|node| node.attributes());
-                if places.into_iter().any(|place| ["NaN", "inf"].iter().any(|text| place.value().contains(text))) {
-                    wrong.push(format!("{what}: {} has places that are no numbers", figure.suffix));
-                }
+            // A text may say that something is infinite; nothing can be drawn there.
+            let places = drawing.descendants().flat_map(|node| node.attributes());
+            if places.into_iter().any(|place| ["NaN", "inf"].iter().any(|text| place.value().contains(text))) {
+                wrong.push(format!("{what}: {} has places that are no numbers", figure.suffix));
             }
         }
-        assert!(wrong.is_empty(), "{name}: {wrong:#?}");
-        // The tables of a page, where the metrics are anything.
-        for value in [json!(null), json!([]), json!("x"), json!(-1), json!(1e308), json!(u64::MAX)] {
-            registry.report(&experiment, &contents(&experiment, &whole, Some(&value)), folder.path()).unwrap();
-        }
-        for change in ["/history", "/history/product", "/history/sequence", "/pictures"] {
-            let parts = if whole.pointer(change).is_some() { without(&whole, change) } else { continue };
-            registry.report(&experiment, &contents(&experiment, &parts, None), folder.path()).unwrap();
-        }
+    }
+    assert!(wrong.is_empty(), "{name}: {wrong:#?}");
+    // The tables of a page, where the metrics are anything.
+    for value in [json!(null), json!([]), json!("x"), json!(-1), json!(1e308), json!(u64::MAX)] {
+        registry.report(&experiment, &contents(&experiment, &whole, Some(&value)), folder.path()).unwrap();
+    }
+    for change in ["/history", "/history/product", "/history/sequence", "/pictures"] {
+        let parts = if whole.pointer(change).is_some() { without(&whole, change) } else { continue };
+        registry.report(&experiment, &contents(&experiment, &parts, None), folder.path()).unwrap();
     }
 }

@@ -61,6 +61,9 @@ fn every_figure_is_xml() {
         let read = roxmltree::Document::parse(&text);
         let document = read.unwrap_or_else(|error| panic!("{}: {error}", figure.display()));
         assert_eq!(document.root_element().tag_name().name(), "svg");
+        let known = ["svg", "title", "style", "g", "rect", "path", "text"];
+        let mut elements = document.descendants().filter(|node| node.is_element()).map(|node| node.tag_name().name());
+        assert_eq!(elements.find(|name| !known.contains(name)), None, "{}", figure.display());
     }
 }
 
@@ -86,7 +89,9 @@ fn odd_names_break_neither_pages_nor_figures() {
     registry.report(&experiment, &contents, folder.path()).unwrap();
     let page = std::fs::read_to_string(folder.path().join("odd #1 \"name\".md")).unwrap();
     let (pictures, links) = targets(&page);
-    assert_eq!((pictures.len(), links.len()), (1, 1), "{page}");
+    let (contents, links): (Vec<_>, Vec<_>) = links.into_iter().partition(|link| link.starts_with('#'));
+    let headings = page.lines().filter(|line| line.starts_with("## ")).count();
+    assert_eq!((pictures.len(), links.len(), contents.len()), (1, 1, headings), "{page}");
     assert_eq!(pictures[0], "odd%20%231%20%22name%22.svg");
     let cells =
         Parser::new_ext(&page, Options::ENABLE_TABLES).filter(|event| matches!(event, Event::Start(Tag::TableCell)));
@@ -95,4 +100,9 @@ fn odd_names_break_neither_pages_nor_figures() {
     roxmltree::Document::parse(&svg).unwrap();
     let html = std::fs::read_to_string(folder.path().join("odd #1 \"name\".html")).unwrap();
     assert!(html.contains("href=\"odd%20%231%20%22name%22.csv\""), "{html}");
+    // Words first, then figures.
+    assert!(
+        html.find("<h1").unwrap() < html.find("<pre").unwrap()
+            && html.find("<pre").unwrap() < html.find("<figure").unwrap()
+    );
 }

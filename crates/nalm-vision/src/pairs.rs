@@ -51,6 +51,11 @@ impl Pair {
     }
 }
 
+/// How many of so many samples a share is, rounded up.
+pub(crate) fn held_back(share: f64, samples: usize) -> usize {
+    (share * samples as f64 - 1e-9).ceil() as usize
+}
+
 /// The samples of a fold. Test pairs are unseen pairs of unseen images.
 #[derive(Clone, Debug)]
 pub struct Fold {
@@ -90,7 +95,7 @@ impl Fold {
 
     /// Takes a share of the training samples out, rounded up, the same ones for all models; the rest stays in its order.
     pub(crate) fn hold_back(&mut self, share: f64) -> Vec<Pair> {
-        let count = (share * self.train.len() as f64 - 1e-9).ceil() as usize;
+        let count = held_back(share, self.train.len());
         let places = shuffled(self.train.len(), "held back");
         let mut back = vec![false; self.train.len()];
         places[..count].iter().for_each(|&place| back[place as usize] = true);

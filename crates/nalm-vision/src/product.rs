@@ -1,13 +1,14 @@
 //! The static product: a network sees two digits, a unit multiplies what it sees, and only the product is supervised.
 
 use crate::choice::{self, BATCH, EPOCHS, LAMBDA, ROW_EVERY, changes, count, keeps, or};
+use crate::colour::CANVAS;
 use crate::encoder::{Colour, Encoder, Isolated, Picture, Samples, Start};
 use crate::error::Error;
 use crate::history::History;
 pub use crate::history::ProductMeasurement as Measurement;
 use crate::learner::{Learner, stateless};
 use crate::mnist::{Digits, Mnist};
-use crate::pairs::{Fold, Pair, TEN_FOLDS, THREE_FOLDS};
+use crate::pairs::{Fold, Pair, TEN_FOLDS, THREE_FOLDS, held_back};
 use crate::score::{Confusion, Score, Tally};
 use crate::shuffle::shuffled;
 use crate::training::{Checkpoint, Training};
@@ -53,6 +54,20 @@ impl View {
     pub const ISOLATED: View = View::Isolated { halved: false };
     /// In colour channels, as published.
     pub const COLOUR: View = View::Colour { start: Start::Reset };
+
+    /// Rows and columns of a picture.
+    pub fn side(self) -> usize {
+        match self {
+            View::Isolated { halved: true } => 14,
+            View::Isolated { halved: false } => 28,
+            View::Colour { .. } => CANVAS,
+        }
+    }
+
+    /// The share of the training samples that is held back for validation.
+    fn validated(self) -> f64 {
+        if matches!(self, View::Colour { .. }) { 0.15 } else { 0.0 }
+    }
 }
 
 /// Everything that can be chosen of a task with such a view, options of the head aside.
@@ -155,6 +170,12 @@ impl Config {
         choice::seconds(image, trained, measured, self.epochs, self.row_every)
     }
 
+    /// Updates in an epoch.
+    pub fn updates(&self) -> Result<u64, Error> {
+        let samples = (100 - self.held_out()?.len()).saturating_mul(self.samples);
+        Ok((samples - held_back(self.view.validated(), samples)).div_ceil(self.batch.max(1)) as u64)
+    }
+
     /// The test pairs of the fold.
     fn held_out(&self) -> Result<&'static [u8], Error> {
         let (fold, want) = match self.view {
@@ -244,10 +265,7 @@ impl Run {
         let mut head_params = vec![0.0; head.param_len()];
         head.init(&mut head_params, &mut Rng::fast(&format!("{key}|head"), Purpose::Init));
         let mut fold = Fold::draw(&mnist, config.held_out()?, config.samples, config.fold as u64)?;
-        let valid = match config.view {
-            View::Isolated { .. } => Vec::new(),
-            View::Colour { .. } => fold.hold_back(0.15),
-        };
+        let valid = fold.hold_back(config.view.validated());
         Ok(Self {
             penalty: config.penalty(),
             learner: Learner::new(params, head_params, History::Product(Vec::new()))?,
@@ -510,6 +528,19 @@ mod tests {
         let kinds = counted("nmu");
         assert!(kinds.iter().all(|count| *count > 0), "updates with no, one and two weights off one: {kinds:?}");
         assert_eq!(counted("mul")[1..], [0, 0]);
+    }
+
+    #[test]
+    fn an_epoch_has_as_many_updates_as_batches() {
+        let Some(mnist) = Mnist::of_project() else { return };
+        let mnist = Arc::new(mnist);
+        for (view, fold) in [(View::Isolated { halved: true }, 2), (View::COLOUR, 0), (View::COLOUR, 1)] {
+            let config = Config { samples: 3, batch: 16, ..Config::published(view, "nmu", fold) };
+            let updates = config.updates().unwrap();
+            let run = Run::new(config, Arc::clone(&mnist)).unwrap();
+            assert_eq!(updates, run.fold.train.len().div_ceil(16) as u64, "{view:?}");
+        }
+        assert_eq!(Config::published(View::ISOLATED, "nmu", 0).updates().unwrap(), 704);
     }
 
     #[test]

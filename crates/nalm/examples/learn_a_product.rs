@@ -29,13 +29,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let (one, other) = (y(&nmu, &learned[0])?, y(&mlp, &learned[1])?);
         println!("{:>16} {:14.2} {one:14.2} {other:14.2}", format!("{a} * {b}"), a * b);
     }
-    if let Some(instructions) = arguments.get(1) {
+    if let Some(file) = arguments.get(1) {
         let curve = |network: &Network<f32>, p: &[f32]| -> Result<Vec<(f32, f32)>, Error> {
             let a: Vec<f32> = (-60..=60).map(|k| k as f32 / 10.0).collect();
             let rows: Vec<f32> = a.iter().flat_map(|&a| [a, a]).collect();
             Ok(a.into_iter().zip(network.predict(p, &rows)?).collect())
         };
-        std::fs::write(instructions, figure(&curve(&nmu, &learned[0])?, &curve(&mlp, &learned[1])?))?;
+        std::fs::write(file, figure(&curve(&nmu, &learned[0])?, &curve(&mlp, &learned[1])?))?;
     }
     Ok(())
 }
@@ -43,7 +43,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// Both networks along a = b, where the exact answer is a parabola.
 fn figure(nmu: &[(f32, f32)], mlp: &[(f32, f32)]) -> String {
     let place = |a: f32, y: f32| (60.0 + (a + 6.0) * 40.0, 250.0 - (y + 4.0) * 5.5);
-    let instructions = |points: &[(f32, f32)]| {
+    let path = |points: &[(f32, f32)]| {
         let mut d = String::new();
         for (k, &(a, y)) in points.iter().enumerate() {
             let (px, py) = place(a, y);
@@ -60,7 +60,7 @@ fn figure(nmu: &[(f32, f32)], mlp: &[(f32, f32)]) -> String {
         let (x, y) = place(-6.0, v as f32);
         write!(
             ticks,
-            r##"<instructions d="M{x} {y}h480" stroke="#ddd"/><text x="{}" y="{}" text-anchor="end">{v}</text>"##,
+            r##"<path d="M{x} {y}h480" stroke="#ddd"/><text x="{}" y="{}" text-anchor="end">{v}</text>"##,
             x - 6.0,
             y + 4.0
         )
@@ -70,25 +70,26 @@ fn figure(nmu: &[(f32, f32)], mlp: &[(f32, f32)]) -> String {
     format!(
         r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 700 290" font-family="sans-serif" font-size="13">
 <title>Prediction of a * a by an NMU and by an MLP, trained for a between 1 and 2</title>
-<rect width="700" height="290" fill="white"/>
+<style>@media (prefers-color-scheme:dark){{.paper{{fill:#14171c}}text{{fill:#e3e6ea}}[stroke="#ddd"]{{stroke:#3a3f47}}[stroke="#0072b2"]{{stroke:#56b4e9}}[stroke="#8e44ff"]{{stroke:#c59bff}}}}</style>
+<rect class="paper" width="700" height="290" fill="white"/>
 {ticks}
 <rect x="{left}" y="{top}" width="{}" height="{}" fill="#0072b2" opacity="0.12"/>
-<instructions d="{}" fill="none" stroke="#d55e00" stroke-width="2.5"/>
-<instructions d="{}" fill="none" stroke="#999" stroke-width="6" opacity="0.45"/>
-<instructions d="{}" fill="none" stroke="#0072b2" stroke-width="2"/>
+<path d="{}" fill="none" stroke="#8e44ff" stroke-width="2.5"/>
+<path d="{}" fill="none" stroke="#999" stroke-width="6" opacity="0.45"/>
+<path d="{}" fill="none" stroke="#0072b2" stroke-width="2"/>
 <text x="300" y="285" text-anchor="middle">a (both inputs are a)</text>
 <g transform="translate(560 60)">
-<instructions d="M0 0h24" stroke="#999" stroke-width="6" opacity="0.45"/><text x="32" y="5">exact a * a</text>
-<instructions d="M0 28h24" stroke="#0072b2" stroke-width="2"/><text x="32" y="33">NMU</text>
-<instructions d="M0 56h24" stroke="#d55e00" stroke-width="2.5"/><text x="32" y="61">MLP (100)</text>
+<path d="M0 0h24" stroke="#999" stroke-width="6" opacity="0.45"/><text x="32" y="5">exact a * a</text>
+<path d="M0 28h24" stroke="#0072b2" stroke-width="2"/><text x="32" y="33">NMU</text>
+<path d="M0 56h24" stroke="#8e44ff" stroke-width="2.5"/><text x="32" y="61">MLP (100)</text>
 <rect y="76" width="24" height="16" fill="#0072b2" opacity="0.12"/><text x="32" y="89">training data</text>
 </g>
 </svg>
 "##,
         right - left,
         bottom - top,
-        instructions(mlp),
-        instructions(&nmu.iter().map(|&(a, _)| (a, a * a)).collect::<Vec<_>>()),
-        instructions(nmu),
+        path(mlp),
+        path(&nmu.iter().map(|&(a, _)| (a, a * a)).collect::<Vec<_>>()),
+        path(nmu),
     )
 }

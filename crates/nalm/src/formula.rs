@@ -2,7 +2,7 @@
 
 pub use crate::style::Style;
 
-use crate::expression::{Expression, Language};
+use crate::expression::{Expression, Language, is_word};
 use crate::style::MOST_WRITTEN;
 use crate::{Error, Network, Real};
 use std::collections::HashSet;
@@ -52,13 +52,7 @@ pub fn read<R: Real>(network: &Network<R>, params: &[R], names: &[&str]) -> Resu
 /// # Ok::<(), nalm::Error>(())
 /// ```
 pub fn source<R: Real>(network: &Network<R>, params: &[R], name: &str, language: Language) -> Result<String, Error> {
-    let first = |c: char| c.is_ascii_alphabetic() || c == '_';
-    let word = name.starts_with(first) && name.chars().all(|c| first(c) || c.is_ascii_digit());
-    if !word || TAKEN.contains(&name) {
-        let got = format!("'{name}'");
-        let want = "a word of letters, digits and _ that the language does not use itself";
-        return Err(Error::Value { what: "name of a function", got, want });
-    }
+    check_name(name)?;
     let shape = network.shape();
     let names = (0..shape.inputs).map(|i| format!("x[{i}]")).collect();
     let steps = steps(network, params, names, Style::Exact)?.ok_or_else(|| Error::Unsupported {
@@ -69,15 +63,77 @@ pub fn source<R: Real>(network: &Network<R>, params: &[R], name: &str, language:
     Ok(function(&needed(&steps, shape.outputs), name, shape.inputs, shape.outputs, &network.name(), language))
 }
 
-/// Words that mean something in one of the languages, or that the text uses.
-const TAKEN: [&str; 74] = [
-    "_", "abs", "and", "as", "assert", "at_least", "at_most", "auto", "break", "case", "char", "class", "const",
-    "continue", "cos", "crate", "def", "default", "del", "do", "double", "elif", "else", "enum", "except", "exp",
-    "extern", "f64", "fabs", "float", "fn", "for", "from", "goto", "if", "impl", "import", "in", "int", "is", "lambda",
-    "let", "log", "long", "loop", "main", "match", "max", "min", "mod", "move", "mut", "not", "or", "pass", "pow",
-    "pub", "raise", "ref", "return", "self", "short", "sign", "signed", "sqrt", "static", "struct", "switch", "trait",
-    "try", "type", "use", "where", "while",
-];
+/// An expression as the source text of a function over `f64`, with an argument for each of these columns, in their order; [`Language::names`] has their names.
+///
+/// ```
+/// use nalm::{expression::Language, formula};
+///
+/// let c = formula::source_of(&"volts * amperes".parse()?, "watts", &["volts", "amperes"], Language::C)?;
+/// assert!(c.ends_with("double watts(double volts, double amperes) {\n    return volts * amperes;\n}\n"));
+/// # Ok::<(), nalm::Error>(())
+/// ```
+pub fn source_of(expression: &Expression, name: &str, columns: &[&str], language: Language) -> Result<String, Error> {
+    check_name(name)?;
+    let mut unknown = None;
+    expression.variables(&mut |name| {
+        if !columns.contains(&name) {
+            unknown.get_or_insert(name);
+        }
+    });
+    if let Some(name) = unknown {
+        return Err(Error::unknown("column", name, columns));
+    }
+    let names = language.names(columns);
+    let text = expression.write_for(language, columns);
+    let arguments = |before: &str, after: &str| {
+        names.iter().map(|name| format!("{before}{name}{after}")).collect::<Vec<_>>().join(", ")
+    };
+    Ok(match language {
+        Language::Rust => {
+            // Columns may be called as they like.
+            let odd = |name: &String| name.contains("__") || name.contains(|c: char| c.is_ascii_uppercase());
+            let allow = if names.iter().any(odd) { "#[allow(non_snake_case)]\n" } else { "" };
+            format!("{allow}pub fn {name}({}) -> f64 {{\n    {text}\n}}\n", arguments("", ": f64"))
+        }
+        Language::C => {
+            let body = format!("double {name}({}) {{\n    return {text};\n}}\n", arguments("double ", ""));
+            head(language, &body) + &body
+        }
+        Language::Python => {
+            let body = format!("def {name}({}):\n    return {text}\n", arguments("", ""));
+            head(language, &body) + &body
+        }
+        Language::Spreadsheet => format!("={text}\n"),
+        _ => format!("{name} = {text}\n"),
+    })
+}
+
+/// Refuses what is no name of a function in one of the languages.
+fn check_name(name: &str) -> Result<(), Error> {
+    let taken = [Language::Rust, Language::C, Language::Python].iter().any(|l| l.reserved().contains(&name));
+    if is_word(name) && !taken {
+        return Ok(());
+    }
+    let got = format!("'{name}'");
+    let want = "a word of letters, digits and _ that the language does not use itself";
+    Err(Error::Value { what: "name of a function", got, want })
+}
+
+/// What stands before functions: what they import, and functions that the language lacks.
+fn head(language: Language, body: &str) -> String {
+    let words: HashSet<&str> = body.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').collect();
+    let imports = match language {
+        Language::C => "#include <math.h>\n\n".to_string(),
+        Language::Python => {
+            let math = ["acos", "asin", "atan", "cos", "exp", "log", "pi", "sin", "sqrt", "tan"];
+            let used: Vec<&str> = math.into_iter().filter(|name| words.contains(name)).collect();
+            if used.is_empty() { String::new() } else { format!("from math import {}\n\n\n", used.join(", ")) }
+        }
+        _ => String::new(),
+    };
+    let used = language.helpers().iter().filter(|(call, _)| words.contains(call.trim_end_matches('(')));
+    imports + &used.map(|(_, definition)| *definition).collect::<String>()
+}
 
 /// Every unit's output by name, in terms of those before it.
 fn steps<R: Real>(
@@ -163,20 +219,13 @@ fn function(
             "}\n",
         ),
         Language::Python => (format!("# {about}\ndef {name}(x):"), "    ", ("", ""), ""),
-        Language::Text => (format!("{name}:"), "", ("", ""), ""),
-    };
-    let imports = match language {
-        Language::C => "#include <math.h>\n\n",
-        Language::Python => "from math import cos, exp, log, pow, sqrt\n\n\n",
-        Language::Rust | Language::Text => "",
+        _ => (format!("{name}:"), "", ("", ""), ""),
     };
     let mut body = String::new();
     for (name, expression) in steps {
         let _ = writeln!(body, "{indent}{}{name} = {}{}", binding.0, expression.write(language), binding.1);
     }
-    let used = language.helpers().iter().filter(|(call, _)| body.contains(call));
-    let helpers: String = used.map(|(_, definition)| *definition).collect();
-    let mut out = format!("{imports}{helpers}{head}\n{body}");
+    let mut out = format!("{}{head}\n{body}", self::head(language, &body));
     let last: Vec<&str> = steps[steps.len() - outputs..].iter().map(|(name, _)| name.as_str()).collect();
     match (language, outputs) {
         (Language::Rust, 1) => out.push_str("    y\n"),
@@ -187,7 +236,7 @@ fn function(
         }
         (Language::Python, 1) => out.push_str("    return y\n"),
         (Language::Python, _) => out.push_str(&format!("    return [{}]\n", last.join(", "))),
-        (Language::Text, _) => {}
+        _ => {}
     }
     out + end
 }
@@ -253,6 +302,6 @@ mod tests {
         let want = "a word of letters, digits and _ that the language does not use itself";
         assert_eq!(error, format!("name of a function is 'a-b'; it must be {want}"));
         assert!(source(&network, &[0.0; 4], "exp", Language::C).is_err());
-        assert!(TAKEN.is_sorted());
+        assert!(source(&network, &[0.0; 4], "lambda", Language::C).is_err());
     }
 }

@@ -2,9 +2,17 @@
 
 #[cfg(feature = "csv")]
 mod csv;
+#[cfg(feature = "csv")]
+mod number;
+#[cfg(feature = "csv")]
+mod sample;
+#[cfg(feature = "csv")]
+mod utf8;
 
 #[cfg(feature = "csv")]
-pub use self::csv::{Record, Records};
+pub use self::csv::{Dialect, Record, Records};
+#[cfg(feature = "csv")]
+pub use self::sample::{LeftOut, Sample, Wanted, Why};
 
 use crate::{Error, Real};
 use std::collections::HashSet;

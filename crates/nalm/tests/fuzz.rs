@@ -108,15 +108,18 @@ fn layers() {
 #[test]
 fn tables() {
     use nalm::Table;
-    use nalm::table::Records;
+    use nalm::table::{Dialect, Records, Wanted};
 
-    let texts: [&[u8]; 6] = [
+    let texts: [&[u8]; 9] = [
         b"a,the b\n1,-2.5\n3,4e3\n",
         "\u{feff}\"a\";b\r\n1;2\r\n\r\n3;4".as_bytes(),
         b"a\tb\tc\r1\t2\t3\r",
         b"\"x, \"\"y\"\"\n(m)\",z\n1,2\n 3 , 4 \n",
         "größe,\u{1f980}\n0.1,1e-300\n".as_bytes(),
         b"n\n1\n2\n3\n",
+        b"sep=;\r\na;b\r\n1.234,5;0,25\r\n2;3\r\n",
+        b"\xff\xfea\x00\t\x00b\x00\n\x001\x00\t\x002\x00\n\x00",
+        b"a|b||\n1 234|-2.5||\n1'000|3||\n",
     ];
     fuzz("tables", 4_000, &texts, |bytes| {
         if let Ok(mut records) = Records::new(bytes, "data.csv") {
@@ -126,6 +129,14 @@ fn tables() {
                 assert!(record.line() > before && record.iter().count() == columns, "{record:?}");
                 before = record.line();
             }
+        }
+        let dialects = [Dialect::default(), Dialect::default().decimal(','), Dialect::default().separator(';')];
+        for (dialect, units) in dialects.iter().zip([false, true, false]) {
+            let wanted = Wanted::default().most_rows(2).units(units);
+            let Ok(sample) = Table::sample(bytes, "data.csv", dialect, &wanted) else { continue };
+            let rows = sample.table.rows();
+            assert!(rows <= 2 && rows as u64 <= sample.rows && rows == sample.lines.len());
+            assert!(sample.table.names().iter().all(|name| sample.printed(name).unwrap().len() == rows));
         }
         let Ok(table) = Table::from_csv(bytes, "data.csv", None) else { return false };
         let names: Vec<&str> = table.names().iter().map(String::as_str).collect();

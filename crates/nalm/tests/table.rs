@@ -2,7 +2,7 @@
 
 use nalm::batch::{Batch, BatchLayout, from_lanes};
 use nalm::rng::{Fast, Rng};
-use nalm::table::Records;
+use nalm::table::{Dialect, Records, Sample, Wanted};
 use nalm::task::Parts;
 use nalm::{Config, Error, Network, Nmu, Noisy, Split, Stream, Table, TableTask, Task, train};
 use std::io::{self, Read};
@@ -62,7 +62,7 @@ fn every_fault_is_named_with_its_place() {
     let number = "is not a finite number; write it like 1.5 or -2e-3";
     for (text, want) in [
         (&b"a,b\n1,2\n3,x\n"[..], format!(", line 3, column 'b': 'x' {number}")),
-        (b"a;b\n1;2,5\n", format!(", line 2, column 'b': '2,5' {number}")),
+        (b"a;b\n1.5;2,5\n", format!(", line 2, column 'b': '2,5' {number}")),
         (b"a,b\n1,inf\n", format!(", line 2, column 'b': 'inf' {number}")),
         (b"a,b\n1,1e999\n", format!(", line 2, column 'b': '1e999' {number}")),
         (b"a,b\n1,NA\n", format!(", line 2, column 'b': 'NA' {missing}")),
@@ -364,4 +364,125 @@ fn schedules_work_on_small_tables() {
     let outcome = follow(&network, &task, 0, &Config::published(&network), &schedule, &mut ()).unwrap();
     assert!(outcome.solved());
     assert_eq!(outcome.params, [1.0, 1.0]);
+}
+
+fn sample(text: impl AsRef<[u8]>, wanted: &Wanted) -> Result<Sample, Error> {
+    Table::sample(text.as_ref(), "data.csv", &Dialect::default(), wanted)
+}
+
+/// Odd files with the numbers that a person reads in them.
+#[test]
+fn odd_files_are_read_as_they_are_meant() {
+    let utf16 = |text: &str| -> Vec<u8> {
+        [0xfeff].into_iter().chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect()
+    };
+    let want = [vec![1.0, 3.0], vec![-2.5, 4000.0]];
+    for text in [
+        "a;b\n1;-2,5\n3;4000,0\n".as_bytes().to_vec(),
+        "a;b\n1,0;-2,5\n3,0;4.000,0\n".into(),
+        "a\tb\n1\t-2,5\n3\t4 000,0\n".into(),
+        "a|b\n1|-2.5\n3|4000\n".into(),
+        "sep=;\r\na;b\r\n1;-2,5\r\n3;4000\r\n".into(),
+        "sep=|\na|b\n1|-2.5\n3|4000\n".into(),
+        "a,b\n\"1\",\"-2.5\"\n\"3\",\"4,000.0\"\n".into(),
+        "a,b\n\"1,0\",\"-2,5\"\n\"3,0\",\"4.000,0\"\n".into(),
+        "a,b,,\n1,-2.5,,\n3,4000,,\n".into(),
+        "a,b\n1,-2.5,\n3,4000,,\n".into(),
+        "a,b\n1,\u{2212}2.5\n3,4\u{2019}000\n".into(),
+        utf16("a\tb\r\n1\t-2,5\r\n3\t4000\r\n"),
+        utf16("a;b\n1;-2,5\n3;4000\n"),
+        "a,b\n1,-2.5\n,7\n3,4e3\n5,NA\n".into(),
+        "who,a,b\nAda,1,-2.5\nGrace,3,4000\n".into(),
+        "a,day,b\n1,2026-01-05,-2.5\n3,2026-01-06,4000\n".into(),
+        "a,notes,b\n1,,-2.5\n3,,4000\n".into(),
+        "\u{feff}\"a\";\"b\"\r\n\"1\";\"-2,5\"\r\n\"3\";\"4000\"".into(),
+    ] {
+        let shown = String::from_utf8_lossy(&text).into_owned();
+        let got = sample(&text, &Wanted::default()).unwrap_or_else(|error| panic!("{error}: {shown:?}"));
+        assert_eq!(got.table.names(), ["a", "b"], "{shown:?}");
+        assert_eq!([got.table.column("a").unwrap(), got.table.column("b").unwrap()], want, "{shown:?}");
+    }
+}
+
+#[test]
+fn files_that_cannot_be_used_say_why() {
+    for (text, want) in [
+        (
+            "a\tb\n1,234\t5\n",
+            ", line 2, column 'a': '1,234' may be 1234 or 1.234; say whether decimals stand after a point or a comma",
+        ),
+        ("1,2\n3,4\n", ": the first line holds numbers; the first line must name the columns"),
+        ("a,b\nx,y\n", ": no column holds numbers; a table needs at least one"),
+        ("a,b\n1,\n,2\n", ": every row has a missing cell; fill them in, or leave out the columns that have them"),
+        ("a,b\n1,2\n3,4\n5,6x\n", ", line 4, column 'b': '6x' is not a finite number; write it like 1.5 or -2e-3"),
+        (
+            "a;b\n1,5;2\n3;2.25.1\n",
+            ", line 3, column 'b': '2.25.1' is not a finite number; write it like 1,5 or -2e-3, as the numbers before it",
+        ),
+        ("a,b\n", ": there are no rows below the header; a table needs at least one"),
+        ("", ": there is nothing in it; the first line must name the columns"),
+        ("a,b\n1,2,3\n", ", line 2: 3 cells where the header has 2 cells; give every line as many cells as the header"),
+    ] {
+        assert_eq!(message(sample(text, &Wanted::default())), format!("data.csv{want}"));
+    }
+    let asked = Wanted::default().columns(["who"]);
+    let text = "data.csv, line 2, column 'who': 'Ada' is not a finite number; write it like 1.5 or -2e-3";
+    assert_eq!(message(sample("who,a\nAda,1\n", &asked)), text);
+    let unknown = message(sample("a,b\n1,2\n", &Wanted::default().ignored(["c"])));
+    assert_eq!(unknown, "unknown column 'c' (valid: a, b)");
+    let decimal = Table::sample(&b"a\n1\n"[..], "t", &Dialect::default().decimal('x'), &Wanted::default());
+    assert_eq!(message(decimal), "mark before decimals is 'x'; it must be '.' or ','");
+    assert!(Records::open(&b"a\n1\n"[..], "t", &Dialect::default().separator('"')).is_err());
+    let forced = Table::sample(&b"a b\n1 2\n"[..], "t", &Dialect::default().separator(' '), &Wanted::default());
+    assert_eq!(forced.unwrap().table.names(), ["a", "b"]);
+}
+
+#[test]
+fn what_is_left_out_is_counted_and_named() {
+    let text = "who,a,b,c\nAda,1.50,2,\nGrace,1.50,2,\nAlan,,3,\nMary,4,5e-3,7\n";
+    let got = sample(text, &Wanted::default()).unwrap();
+    assert_eq!((got.rows, got.missing, got.repeated), (4, 1, 1));
+    let left_out: Vec<String> = got.left_out.iter().map(ToString::to_string).collect();
+    assert_eq!(left_out, ["the column 'who' holds text ('Ada', line 2)", "most cells of the column 'c' are empty"]);
+    assert_eq!((got.lines, got.headers.len()), (vec![2, 3, 5], 4));
+    assert_eq!(got.last_digits, [[-2, -2, 0], [0, 0, -3]]);
+    let units = sample("a,b\nkg,m/s\n1,2\n", &Wanted::default().units(true)).unwrap();
+    assert_eq!((units.units, units.table.rows()), (vec!["kg".to_string(), "m/s".into()], 1));
+}
+
+/// Text without end, so that nothing that holds all of it would survive.
+struct Endless {
+    rows: u64,
+    at: Vec<u8>,
+}
+
+impl Read for Endless {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.at.is_empty() && self.rows > 0 {
+            self.rows -= 1;
+            self.at = format!("{},{}\n", self.rows, 2 * self.rows).into_bytes();
+        }
+        let n = self.at.len().min(buffer.len());
+        buffer[..n].copy_from_slice(&self.at[..n]);
+        self.at.drain(..n);
+        Ok(n)
+    }
+}
+
+#[test]
+fn of_long_files_a_fair_sample_is_kept() {
+    let rows = 200_000;
+    let read = || {
+        let text = Endless { rows, at: b"a,b\n".to_vec() };
+        Table::sample(text, "long.csv", &Dialect::default(), &Wanted::default().most_rows(2_000)).unwrap()
+    };
+    let got = read();
+    assert_eq!((got.rows, got.table.rows()), (rows, 2_000));
+    assert_eq!(got, read());
+    assert!(got.lines.is_sorted());
+    let a = got.table.column("a").unwrap();
+    assert!(a.iter().zip(got.table.column("b").unwrap()).all(|(a, b)| 2.0 * a == *b));
+    // The mean of a fair sample is within four of its standard errors.
+    let mean = a.iter().sum::<f64>() / 2_000.0 / rows as f64;
+    assert!((mean - 0.5).abs() < 4.0 / (12.0 * 2_000.0f64).sqrt(), "{mean}");
 }

@@ -4,12 +4,31 @@ use anyhow::Result;
 use nalm::Setting;
 use nalm::architecture::Layer;
 use nalm::module::Shape;
+use nalm_lab::figure::diagram;
 use nalm_lab::task::network;
-use nalm_lab::{Error, Registry};
+use nalm_lab::{Error, Registry, files};
 use std::io::Write;
+use std::path::Path;
 
-pub(crate) fn run(registry: &Registry, model: &str, inputs: Option<usize>) -> Result<()> {
+pub(crate) fn run(registry: &Registry, model: &str, inputs: Option<usize>, svg: Option<&Path>) -> Result<()> {
     let catalogue = &registry.catalogue;
+    if let Some(file) = svg {
+        let drawn = match catalogue.task(model) {
+            Ok(_) => diagram::of_task(catalogue, model)?,
+            Err(_) => {
+                let layers = layers(catalogue, model)?;
+                let inputs = inputs.or(layers.first().and_then(|layer| layer.0.inputs)).unwrap_or(2);
+                diagram::of_network(
+                    catalogue,
+                    &network::label(catalogue, &layers),
+                    &network::stack(catalogue, &layers, inputs)?,
+                )?
+            }
+        };
+        files::replace(&*registry.files, file, drawn.as_bytes())?;
+        writeln!(std::io::stdout(), "{}", file.display())?;
+        return Ok(());
+    }
     let mut out = std::io::stdout().lock();
     if let Ok(task) = catalogue.task(model) {
         writeln!(out, "{}: {}", task.name(), task.summary())?;

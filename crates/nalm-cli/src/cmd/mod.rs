@@ -1,15 +1,19 @@
 //! One verb, one file.
 
 pub(crate) mod bench;
+pub(crate) mod bench_fit;
+pub(crate) mod check;
 pub(crate) mod claims;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod describe;
 pub(crate) mod export;
+pub(crate) mod fit;
 pub(crate) mod gradcheck;
 pub(crate) mod list;
 pub(crate) mod new;
+pub(crate) mod predict;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod stats;

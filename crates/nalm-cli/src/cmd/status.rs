@@ -124,7 +124,8 @@ fn once(registry: &Registry, arguments: &Status) -> Result<()> {
     for (experiment, typed) in &experiments {
         let mut standing = standing(registry, (experiment, typed), &index, &failed, &conflicts);
         let own = experiment.ids_of_all_versions(&registry.catalogue).into_iter().filter(|id| index.has(id));
-        standing.is_news = own.fold(false, |news, id| explained.insert(id) || news);
+        // Every one is taken in, whatever the first of them says.
+        standing.is_news = own.filter(|id| explained.insert(id.clone())).count() > 0;
         all.push(standing);
     }
     let is_shown = |s: &&Standing<'_>| s.runs > 0 && (named || arguments.all || s.is_news || !s.failed.is_empty());

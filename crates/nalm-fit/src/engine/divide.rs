@@ -43,6 +43,15 @@ pub(crate) fn divided(
     sink: &mut dyn Sink,
     look: &mut dyn FnMut(&View, &mut dyn Sink) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
+    with_rest(view, powers, &mut |rest, lift| look(rest, &mut Lifted { lift, sink: &mut *sink }))
+}
+
+/// The same without a sink: hands the rest to `look`, and how to lift what is found in it.
+pub(crate) fn with_rest(
+    view: &View,
+    powers: &[(usize, f64)],
+    look: &mut dyn FnMut(&View, &dyn Fn(Form) -> Form) -> ControlFlow<()>,
+) -> ControlFlow<()> {
     let columns = view.columns();
     let keep: Vec<usize> = (0..columns).filter(|i| powers.iter().all(|p| p.0 != *i)).collect();
     if keep.is_empty() || keep.len() == columns {
@@ -54,20 +63,18 @@ pub(crate) fn divided(
     if rest.y.iter().any(|y| !y.is_finite()) {
         return ControlFlow::Continue(());
     }
-    look(&rest, &mut Lifted { keep, columns, times, sink })
+    look(&rest, &|form| form.lifted(&keep, columns, &times))
 }
 
 /// Lifts what is found over some columns to all of them.
 struct Lifted<'a> {
-    keep: Vec<usize>,
-    columns: usize,
-    times: Vec<f64>,
+    lift: &'a dyn Fn(Form) -> Form,
     sink: &'a mut dyn Sink,
 }
 
 impl Sink for Lifted<'_> {
     fn offer(&mut self, form: Form, rms: f64) -> ControlFlow<()> {
-        self.sink.offer(form.lifted(&self.keep, self.columns, &self.times), rms)
+        self.sink.offer((self.lift)(form), rms)
     }
 
     fn spend(&mut self, operations: f64) -> ControlFlow<()> {

@@ -11,7 +11,10 @@ use crate::form::{Form, Sum, Term};
 use std::ops::ControlFlow;
 
 /// Sums of a few terms. Each list says for every term beyond the first to which sum it belongs.
-pub(crate) struct Logarithms(pub(crate) &'static [&'static [usize]]);
+pub(crate) struct Logarithms {
+    pub(crate) shapes: &'static [&'static [usize]],
+    pub(crate) starts: usize,
+}
 
 impl Engine for Logarithms {
     fn name(&self) -> &'static str {
@@ -22,8 +25,8 @@ impl Engine for Logarithms {
         let Some(sign) = view.sign() else { return ControlFlow::Continue(()) };
         let view = view.without_zeros();
         let space = Space::new(&view, None);
-        for &sums in self.0 {
-            let settings = Settings { starts: 40, kept: 4, good: 1e-7 };
+        for &sums in self.shapes {
+            let settings = Settings { starts: self.starts, kept: 4, good: 1e-7 };
             for (form, rms) in space.search(sums, sign, &settings, sink)? {
                 sink.offer(form, rms)?;
             }
@@ -31,6 +34,9 @@ impl Engine for Logarithms {
         ControlFlow::Continue(())
     }
 }
+
+/// Operations for all starts of a shape.
+const MOST: f64 = 3e9;
 
 /// How long to search.
 pub(crate) struct Settings {
@@ -58,6 +64,11 @@ impl Basis {
             self.0.push(column);
         }
         enough
+    }
+
+    /// The column that came last.
+    pub(crate) fn last(&self) -> &[f64] {
+        self.0.last().map_or(&[], |column| column)
     }
 
     pub(crate) fn project_out(&self, v: &mut [f64]) {
@@ -342,7 +353,11 @@ impl Space {
         if self.rows() < self.logs.len() + sums.len() * (self.logs.len() + 1) + 3 {
             return ControlFlow::Continue(Vec::new());
         }
-        for number in 0..settings.starts {
+        // With many columns fewer starts fit into the time that there is.
+        let unknowns = sums.len() * (self.logs.len() + 1);
+        let each = (30 * self.rows() * unknowns * (5 * self.logs.len() + unknowns)) as f64;
+        let starts = settings.starts.min((MOST / each) as usize);
+        for number in 0..starts {
             let start = self.start(number, sums.len(), &mut draws);
             let point = self.minimise(sums, &start, 10, sink);
             sink.spend(0.0)?;

@@ -25,7 +25,8 @@ impl Engine for Powers {
 pub(crate) fn product(view: &View, weights: Option<&dyn Fn(f64) -> f64>) -> Option<(Form, f64)> {
     let view = view.without_zeros();
     let rows = view.rows();
-    if rows < view.columns() + 3 {
+    // One row more than unknowns, so that something is left to disagree.
+    if rows < view.columns() + 2 {
         return None;
     }
     let logs = view.logs();

@@ -52,8 +52,15 @@ impl Engine for Quadratic {
                 }
                 let view = View { x: view.x.clone(), y: rest };
                 let mut sink = Added { middle: Box::new(middle), sink };
-                let engines: [&dyn Engine; 7] =
-                    [&Powers, &Polynomial, &Logarithms(&[&[0]]), &Divide::Relations, &Implicit, &Sums(&[2]), &Sparse];
+                let engines: [&dyn Engine; 7] = [
+                    &Powers,
+                    &Polynomial,
+                    &Logarithms { shapes: &[&[0]], starts: 40 },
+                    &Divide::Relations,
+                    &Implicit,
+                    &Sums(&[2]),
+                    &Sparse,
+                ];
                 for engine in engines {
                     engine.search(&view, &mut sink)?;
                 }

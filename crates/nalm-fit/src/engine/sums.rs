@@ -132,7 +132,8 @@ pub(crate) fn search(view: &View, terms: &[usize], starts: usize, good: f64, sin
             let space = Space { logs: logs.clone(), weights, target };
             let mut draws = Draws::new(&format!("sums {terms} {k}"));
             let mut best: Option<(f64, Vec<Vec<f64>>, Vec<f64>)> = None;
-            for _ in 0..starts {
+            let each = (30 * view.rows() * terms * d * (8 + terms * d)) as f64;
+            for _ in 0..starts.min((3e9 / each) as usize) {
                 let mut e = vec![vec![0.0; d]; terms];
                 for e in &mut e {
                     let count = 1 + draws.below(d.min(4));

@@ -1,9 +1,14 @@
 //! Panels of equal size, line by line.
 
-use super::svg::Axis;
+use super::svg::{Axis, Paper};
+
+/// What stays free behind the last panel: half a label.
+const RIGHT: f64 = 24.0;
 
 /// Where panels are.
 pub(super) struct Grid {
+    /// The width of the drawing.
+    pub(super) width: f64,
     /// Panels in a line.
     pub(super) columns: usize,
     /// The upper left corner of the first panel.
@@ -15,9 +20,12 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    /// Panels with room for a title above and for labels below.
-    pub(super) fn new(columns: usize, left: f64, size: (f64, f64), gap: f64) -> Self {
-        Self { columns, corner: (left, 30.0), size, step: (size.0 + gap, size.1 + 78.0) }
+    /// Panels with room for a title above and for labels below: as many in a line as the paper has room for, and no more than wanted.
+    pub(super) fn new(paper: Paper, most: usize, left: f64, size: (f64, f64), gap: f64) -> Self {
+        let step = (size.0 + gap, size.1 + 78.0);
+        let columns = (((paper.width() - RIGHT - left + gap) / step.0) as usize).clamp(1, most.max(1));
+        let width = paper.choose(left + columns as f64 * step.0 - gap + RIGHT, paper.width());
+        Self { width, columns, corner: (left, 34.0), size, step }
     }
 
     /// The upper left corner of a panel.
@@ -34,6 +42,6 @@ impl Grid {
 
     /// Where so many panels end.
     pub(super) fn height(&self, panels: usize) -> f64 {
-        30.0 + panels.div_ceil(self.columns) as f64 * self.step.1
+        self.corner.1 + panels.div_ceil(self.columns) as f64 * self.step.1
     }
 }

@@ -3,30 +3,38 @@
 
 use super::contour::Heights;
 use super::grid::Grid;
-use super::svg::{Anchor, Axis, Svg, mix, polyline};
+use super::svg::{Anchor, Axis, Paper, Svg, mix, polyline, square};
 use super::{Figure, record};
 use crate::summary::landscape::{nmu, one_sample, snmu};
 
-const PANEL: f64 = 250.0;
+/// Ink that stays dark, on areas that stay light.
+const INK: &str = "#111111";
+const LIGHT: &str = "#f7f9fb";
+/// Text that can be read on any ground.
+const HALO: &str = " fill=\"#111111\" stroke=\"#ffffff\" stroke-width=\"3\" paint-order=\"stroke\"";
 /// The paper's part of the plane.
 const W1: (f64, f64) = (-1.0, 1.0);
 const W2: (f64, f64) = (-1.0, 1.1);
 
 type Loss = fn(f64, f64) -> f64;
 
-pub(super) fn draw() -> Figure {
+pub(super) fn draw(paper: Paper) -> Figure {
     let caption = "Loss of one sample, -2 times -1.8 (blue: the product, red: another zero, black: where clamped weights stop); mean \
                    losses over U[-2,-1) with their minima in the box of the weights";
-    let boxes = Grid { corner: (60.0, 512.0), ..Grid::new(2, 60.0, (PANEL, PANEL), 66.0) };
-    let mut svg = Svg::new(caption, 34.0 + 2.0 * boxes.step.0);
+    let side = paper.choose(330.0, 310.0);
+    let boxes = Grid::new(paper, 2, 60.0, (side, side), 66.0);
+    let view =
+        View { centre: 0.5 * boxes.width + paper.choose(0.0, 4.0), scale: boxes.width / paper.choose(700.0, 600.0) };
+    let boxes = Grid { corner: (60.0, 486.0 * view.scale + 42.0), ..boxes };
+    let mut svg = Svg::new(caption, boxes.width);
     let mut data = vec![record(&[&"panel", &"w1", &"w2", &"loss"])];
-    three_dimensional(&mut svg, &mut data);
+    three_dimensional(&mut svg, &mut data, &view);
     let losses: [(&str, Loss); 2] = [("NMU, mean", nmu), ("sNMU U[1,5], mean", snmu)];
     for (k, (title, loss)) in losses.into_iter().enumerate() {
         let (x, y) = boxes.axes(k, (0.0, 1.0), (0.0, 1.0));
         box_panel(&mut svg, &mut data, title, loss, &x, &y);
     }
-    Figure::new("-landscape", svg, 512.0 + PANEL + 76.0, data)
+    Figure::new("-landscape", svg, boxes.height(2), data)
 }
 
 /// The angle under which the surface is seen.
@@ -37,27 +45,36 @@ fn depth((w1, w2): (f64, f64)) -> f64 {
     -(TURN.sin() * w1 + TURN.cos() * w2)
 }
 
-/// From weights and loss to the drawing, seen from above and aside.
-fn project(weights: (f64, f64), loss: f64) -> (f64, f64) {
-    let (w1, w2) = weights;
-    // From behind (1, 1), where the loss is low and hides nothing.
-    (332.0 - 160.0 * (TURN.cos() * w1 - TURN.sin() * w2), 290.0 - 62.0 * depth(weights) - 1.25 * loss)
+/// Where the surface is in the drawing, and how large.
+struct View {
+    centre: f64,
+    scale: f64,
+}
+
+impl View {
+    /// From weights and loss to the drawing, seen from above and aside.
+    fn project(&self, weights: (f64, f64), loss: f64) -> (f64, f64) {
+        let (w1, w2) = weights;
+        // From behind (1, 1), where the loss is low and hides nothing.
+        let (x, y) = (160.0 * (TURN.cos() * w1 - TURN.sin() * w2), 264.0 - 62.0 * depth(weights) - 1.25 * loss);
+        (self.centre - self.scale * x, 26.0 + self.scale * y)
+    }
 }
 
 /// The loss at which the surface is cut, so that its valley shows.
 const CUT: f64 = 140.0;
 
-fn three_dimensional(svg: &mut Svg, data: &mut Vec<Vec<String>>) {
+fn three_dimensional(svg: &mut Svg, data: &mut Vec<Vec<String>>, view: &View) {
     let (columns, rows) = (41, 43);
     let grid = Heights::new(columns, rows, W1, W2, one_sample);
-    svg.bold(60.0, 22.0, "One sample: (3.6 - (1 - 3 w1)(1 - 2.8 w2))²");
+    svg.bold(16.0, 22.0, "One sample: (3.6 - (1 - 3 w1)(1 - 2.8 w2))²");
     // The floor, with the twenty contours that lie on it.
     let floor = |weights: (f64, f64)| {
-        let (x, y) = project(weights, 0.0);
-        (x, y + 70.0)
+        let (x, y) = view.project(weights, 0.0);
+        (x, y + 70.0 * view.scale)
     };
     let edge = [(W1.0, W2.0), (W1.1, W2.0), (W1.1, W2.1), (W1.0, W2.1)].map(floor);
-    svg.fill(&format!("{}Z", polyline(&edge)), "#f4f4f4");
+    svg.fill(&format!("{}Z", polyline(&edge)), LIGHT);
     let fine = Heights::new(161, 169, W1, W2, one_sample);
     for k in 1..=20 {
         // Closer together where the loss is small.
@@ -71,19 +88,17 @@ fn three_dimensional(svg: &mut Svg, data: &mut Vec<Vec<String>>) {
     quads.sort_by(|a, b| far(b).total_cmp(&far(a)));
     for (i, j) in quads {
         let corners = [(i, j), (i + 1, j), (i + 1, j + 1), (i, j + 1)];
-        let d = polyline(&corners.map(|(i, j)| project(grid.place(i as f64, j as f64), grid.at(i, j).min(CUT))));
+        let d = polyline(&corners.map(|(i, j)| view.project(grid.place(i as f64, j as f64), grid.at(i, j).min(CUT))));
         let height = 0.25 * corners.map(|(i, j)| grid.at(i, j)).iter().sum::<f64>();
         let colour = shade(height / CUT);
         svg.put(format!("<path d=\"{d}Z\" fill=\"{colour}\" stroke=\"white\" stroke-width=\"0.25\"/>"));
     }
-    for (w1, w2, colour, label) in [
-        (1.0, 1.0, "#0000ff", "(1, 1)"),
-        (-1.0 / 6.0, -0.5, "#ff0000", "(-1/6, -1/2)"),
-        (0.0, 0.0, "#000000", "(0, 0)"),
-    ] {
-        let (x, y) = project((w1, w2), one_sample(w1, w2));
+    for (w1, w2, colour, label) in
+        [(1.0, 1.0, "#0000ff", "(1, 1)"), (-1.0 / 6.0, -0.5, "#ff0000", "(-1/6, -1/2)"), (0.0, 0.0, INK, "(0, 0)")]
+    {
+        let (x, y) = view.project((w1, w2), one_sample(w1, w2));
         svg.cross(x, y, 5.0, colour);
-        svg.text(x + 10.0, y + 4.0, Anchor::Start, label);
+        svg.styled_text(x + 10.0, y + 4.0, Anchor::Start, HALO, label);
     }
     for (w1, w2, anchor, text) in [
         (0.0, W2.1, Anchor::End, "w1"),
@@ -92,8 +107,8 @@ fn three_dimensional(svg: &mut Svg, data: &mut Vec<Vec<String>>) {
         (W1.1, W2.0, Anchor::Middle, "(1, -1)"),
         (W1.1, W2.1, Anchor::Middle, "(1, 1.1)"),
     ] {
-        let (x, y) = project((w1, w2), 0.0);
-        svg.text(x, y + 88.0, anchor, text);
+        let (x, y) = view.project((w1, w2), 0.0);
+        svg.text(x, y + 70.0 * view.scale + 18.0, anchor, text);
     }
     data.extend(grid.records("one sample", 2));
 }
@@ -101,6 +116,7 @@ fn three_dimensional(svg: &mut Svg, data: &mut Vec<Vec<String>>) {
 fn box_panel(svg: &mut Svg, data: &mut Vec<Vec<String>>, title: &str, loss: Loss, x: &Axis, y: &Axis) {
     let grid = Heights::new(101, 101, (0.0, 1.0), (0.0, 1.0), loss);
     let (low, high) = grid.range();
+    svg.fill(&square(x, y, 0.0, 1.0), LIGHT);
     for k in 0..20 {
         let t = (f64::from(k) + 0.5) / 20.0;
         let d = grid.contour(low + (high - low) * t * t, |w1, w2| (x.at(w1), y.at(w2)));
@@ -109,10 +125,10 @@ fn box_panel(svg: &mut Svg, data: &mut Vec<Vec<String>>, title: &str, loss: Loss
     let minima = grid.minima();
     for &(i, j) in &minima {
         let (w1, w2) = grid.place(i as f64, j as f64);
-        svg.cross(x.at(w1), y.at(w2), 5.0, "#000000");
+        svg.cross(x.at(w1), y.at(w2), 5.0, INK);
         let text = format!("({w1:.2}, {w2:.2}): {:.2}", grid.at(i, j).abs());
         let (anchor, dx) = if w1 > 0.5 { (Anchor::End, -10.0) } else { (Anchor::Start, 10.0) };
-        svg.text(x.at(w1) + dx, y.at(w2) + if w2 > 0.5 { 16.0 } else { -10.0 }, anchor, &text);
+        svg.styled_text(x.at(w1) + dx, y.at(w2) + if w2 > 0.5 { 16.0 } else { -10.0 }, anchor, HALO, &text);
     }
     data.extend(grid.records(title, 5));
     let count = if minima.len() == 1 { "1 minimum".into() } else { format!("{} minima", minima.len()) };

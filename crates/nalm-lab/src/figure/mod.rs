@@ -4,6 +4,7 @@
 mod basins;
 mod contour;
 mod curves;
+pub mod diagram;
 mod facets;
 mod grid;
 #[cfg(feature = "images")]
@@ -14,6 +15,7 @@ mod noise_bound;
 pub mod png;
 mod slots;
 mod spectrum;
+pub mod style;
 mod surfaces;
 pub mod svg;
 mod trajectories;
@@ -22,7 +24,7 @@ use crate::stats::Estimate;
 use crate::summary::Results;
 use std::collections::BTreeMap;
 use std::fmt::Display;
-use svg::Svg;
+use svg::{Paper, Svg};
 
 /// A kind of figure.
 #[derive(Clone, Copy)]
@@ -31,26 +33,26 @@ pub struct Kind {
     pub name: &'static str,
     /// What it shows.
     pub meaning: &'static str,
-    /// Draws it as often as the rows allow.
-    pub draw: fn(&Results<'_>) -> Vec<Figure>,
+    /// Draws it on such a paper, as often as the rows allow.
+    pub draw: fn(&Results<'_>, Paper) -> Vec<Figure>,
 }
 
-const fn kind(name: &'static str, meaning: &'static str, draw: fn(&Results<'_>) -> Vec<Figure>) -> Kind {
+const fn kind(name: &'static str, meaning: &'static str, draw: fn(&Results<'_>, Paper) -> Vec<Figure>) -> Kind {
     Kind { name, meaning, draw }
 }
 
 /// The kinds of this project.
 pub fn list() -> Vec<Kind> {
     let kinds = vec![
-        kind("facets", "success, solved-at and sparsity error over the ranges", |r| facets::draw(r, false)),
-        kind("bars", "the same with success as bars", |r| facets::draw(r, true)),
-        kind("surfaces", "predictions over the plane", |r| one(surfaces::draw(r))),
-        kind("landscape", "the loss over two weights", |_| vec![landscape::draw()]),
-        kind("basins", "where training ends, by where it starts", |r| one(basins::draw(r))),
-        kind("trajectories", "the way of the weights", |r| one(trajectories::draw(r))),
-        kind("curves", "errors over steps", |r| one(curves::draw(r))),
-        kind("noise-bound", "the upper end of the batch noise", |_| vec![noise_bound::draw()]),
-        kind("spectrum", "eigenvalues of the Gauss-Newton matrix", |_| one(spectrum::draw())),
+        kind("facets", "success, solved-at and sparsity error over the ranges", |r, p| facets::draw(r, p, false)),
+        kind("bars", "the same with success as bars", |r, p| facets::draw(r, p, true)),
+        kind("surfaces", "predictions over the plane", |r, p| one(surfaces::draw(r, p))),
+        kind("landscape", "the loss over two weights", |_, p| vec![landscape::draw(p)]),
+        kind("basins", "where training ends, by where it starts", |r, p| one(basins::draw(r, p))),
+        kind("trajectories", "the way of the weights", |r, p| one(trajectories::draw(r, p))),
+        kind("curves", "errors over steps", |r, p| one(curves::draw(r, p))),
+        kind("noise-bound", "the upper end of the batch noise", |_, p| vec![noise_bound::draw(p)]),
+        kind("spectrum", "eigenvalues of the Gauss-Newton matrix", |_, p| one(spectrum::draw(p))),
     ];
     #[cfg(feature = "images")]
     let kinds = [&kinds[..], &images::list()].concat();
@@ -70,6 +72,8 @@ pub struct Figure {
     pub caption: String,
     /// The drawing.
     pub svg: String,
+    /// The same for a narrow screen.
+    pub narrow: String,
     /// Records, the first of them the names of the columns.
     pub data: Vec<Vec<String>>,
 }
@@ -77,7 +81,7 @@ pub struct Figure {
 impl Figure {
     /// A finished drawing, whose title is the caption.
     fn new(suffix: &str, svg: Svg, height: f64, data: Vec<Vec<String>>) -> Self {
-        Self { suffix: suffix.into(), caption: svg.title.clone(), svg: svg.finish(height), data }
+        Self { suffix: suffix.into(), caption: svg.title.clone(), svg: svg.finish(height), narrow: String::new(), data }
     }
 }
 
@@ -85,7 +89,12 @@ impl Figure {
 pub fn all(results: &Results<'_>, kinds: &[Kind]) -> Vec<Figure> {
     let wanted = results.experiment.figures.iter();
     let kinds = wanted.filter_map(|name| kinds.iter().find(|kind| kind.name == name));
-    let mut figures: Vec<Figure> = kinds.flat_map(|kind| (kind.draw)(results)).collect();
+    let drawn = kinds.flat_map(|kind| {
+        let narrow = (kind.draw)(results, Paper::Phone);
+        let wide = (kind.draw)(results, Paper::Page).into_iter();
+        wide.zip(narrow).map(|(wide, narrow)| Figure { narrow: narrow.svg, ..wide })
+    });
+    let mut figures: Vec<Figure> = drawn.collect();
     if let Some(first) = figures.first_mut() {
         first.suffix.clear();
     }

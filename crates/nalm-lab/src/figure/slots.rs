@@ -1,95 +1,157 @@
-//! Panels one below the other over the same slots, each with room for several marks.
+//! Panels one below the other over the same slots, each with room for several marks. Slots that do not fit beside each other go on in
+//! further lines of panels.
 
 use super::parts;
-use super::svg::{Anchor, Axis, Svg, colour};
+use super::style::Style;
+use super::svg::{Anchor, Axis, Paper, Svg, text_width, wrapped};
 use crate::stats::Estimate;
+use std::ops::Range;
 
 /// Where slots begin.
 pub(super) const LEFT: f64 = 60.0;
-/// Where they end.
-const RIGHT: f64 = 848.0;
-/// The width of the drawing.
-pub(super) const WIDTH: f64 = 860.0;
+/// What stays free behind them.
+const BEHIND: f64 = 12.0;
+/// The least room for a mark.
+const MARK: f64 = 6.0;
 
 /// A drawing of such panels, and its measures.
 pub(super) struct Slots {
     /// The drawing.
     pub(super) svg: Svg,
-    /// Slots in a panel.
-    pub(super) count: usize,
-    /// Marks in a slot.
-    pub(super) marks: usize,
-    /// The part of a slot that stays free on either side.
-    pub(super) margin: f64,
     /// The height of a panel.
     pub(super) high: f64,
-    /// The room between panels.
-    pub(super) gap: f64,
+    /// What stands below each slot, in one line or two.
+    labels: Vec<[String; 2]>,
+    right: f64,
+    marks: usize,
+    /// The part of a slot that stays free on either side.
+    margin: f64,
+    /// Slots of the present line of panels.
+    line: Range<usize>,
+    /// Where the present panel begins.
+    top: f64,
 }
 
+/// The room between panels.
+const GAP: f64 = 38.0;
+
 impl Slots {
+    /// Slots with so many marks and these labels.
+    pub(super) fn new(paper: Paper, title: &str, labels: Vec<[String; 2]>, marks: usize, margin: f64) -> Self {
+        let (svg, right) = (Svg::new(title, paper.width()), paper.width() - BEHIND);
+        Self { svg, high: 160.0, line: 0..labels.len(), labels, right, marks, margin, top: 30.0 }
+    }
+
+    /// The slots of each line of panels: as few lines as marks and labels allow.
+    pub(super) fn lines(&self) -> Vec<Range<usize>> {
+        let count = self.labels.len().max(1);
+        let widest = self.labels.iter().flatten().map(|label| text_width(label)).fold(0.0, f64::max);
+        // Neighbours take turns on two lines if they must; the last one must not leave the paper.
+        let labels = (0.5 * widest + 4.0).max(1.1 * widest - 1.6 * BEHIND);
+        let needed = (MARK * self.marks as f64 / (1.0 - 2.0 * self.margin)).max(labels);
+        let most = (((self.right - LEFT) / needed) as usize).max(1);
+        let each = count.div_ceil(count.div_ceil(most));
+        (0..count).step_by(each).map(|first| first..(first + each).min(count)).collect()
+    }
+
+    /// Goes to a line of panels.
+    pub(super) fn begin(&mut self, line: &Range<usize>) {
+        self.line = line.clone();
+    }
+
+    /// Whether a slot is in the present line.
+    pub(super) fn has(&self, slot: usize) -> bool {
+        self.line.contains(&slot)
+    }
+
     /// The width of a slot.
     pub(super) fn slot(&self) -> f64 {
-        (RIGHT - LEFT) / self.count as f64
+        (self.right - LEFT) / self.line.len().max(1) as f64
     }
 
     /// The width of a mark's share of a slot.
     pub(super) fn wide(&self) -> f64 {
-        (1.0 - 2.0 * self.margin) * self.slot() / self.marks as f64
+        (1.0 - 2.0 * self.margin) * self.slot() / self.marks.max(1) as f64
     }
 
     /// The middle of a mark.
     pub(super) fn x(&self, slot: usize, mark: usize) -> f64 {
-        LEFT + self.slot() * (slot as f64 + self.margin) + (mark as f64 + 0.5) * self.wide()
+        LEFT + self.slot() * ((slot - self.line.start) as f64 + self.margin) + (mark as f64 + 0.5) * self.wide()
     }
 
-    /// The lower and the upper end of a panel.
-    pub(super) fn ends(&self, k: usize) -> (f64, f64) {
-        let top = 30.0 + k as f64 * (self.high + self.gap);
-        (top + self.high, top)
+    /// The middle of a slot.
+    pub(super) fn middle(&self, slot: usize) -> f64 {
+        LEFT + self.slot() * ((slot - self.line.start) as f64 + 0.5)
+    }
+
+    /// The lower and the upper end of the present panel.
+    pub(super) fn ends(&self) -> (f64, f64) {
+        (self.top + self.high, self.top)
     }
 
     /// The axis of a panel of rates, or of what needs powers of ten.
-    pub(super) fn axis(&self, k: usize, logarithmic: bool, estimates: impl Iterator<Item = Estimate>) -> Axis {
-        let (bottom, top) = self.ends(k);
+    pub(super) fn axis(&self, logarithmic: bool, estimates: impl Iterator<Item = Estimate>) -> Axis {
+        let (bottom, top) = self.ends();
         match logarithmic {
             true => Axis::logarithmic(estimates.flat_map(parts).flatten(), bottom, top),
             false => Axis::linear(0.0, 1.0, bottom, top),
         }
     }
 
-    /// The title so far above a panel, and the lines behind it with their numbers.
-    pub(super) fn head(&mut self, title: &str, above: f64, y: &Axis) {
-        self.svg.bold(LEFT, y.end - above, title);
+    /// The title above a panel, the lines behind it with their numbers, and the borders between slots.
+    pub(super) fn head(&mut self, title: &str, y: &Axis) {
+        let right = self.right;
+        self.svg.bold(LEFT, y.end - 10.0, title);
         for (tick, text) in y.ticks() {
-            self.svg.stroke(&format!("M{LEFT} {:.1}H{RIGHT}", y.at(tick)), "#dddddd", 1.0);
+            self.svg.stroke(&format!("M{LEFT} {:.1}H{right}", y.at(tick)), "#dddddd", 1.0);
             self.svg.text(LEFT - 6.0, y.at(tick) + 4.0, Anchor::End, &text);
         }
+        for k in 1..self.line.len() {
+            let x = LEFT + k as f64 * self.slot();
+            self.svg.stroke(&format!("M{x:.1} {:.1}v{:.1}", y.end, self.high), "#eeeeee", 1.0);
+        }
     }
 
-    /// The mark of a group, with its interval.
-    pub(super) fn estimate(&mut self, group: usize, x: f64, y: &Axis, e: Estimate, line: f64, hint: &str) {
+    /// The mark of a style, with its interval.
+    pub(super) fn estimate(&mut self, style: Style, x: f64, y: &Axis, e: Estimate, line: f64, hint: &str) {
         if let (Some(lower), Some(upper)) = (e.lower, e.upper) {
-            self.svg.stroke(&format!("M{x:.1} {:.1}V{:.1}", y.at(lower), y.at(upper)), colour(group), line);
+            self.svg.stroke(&format!("M{x:.1} {:.1}V{:.1}", y.at(lower), y.at(upper)), &style.colour(), line);
         }
         if let Some(mean) = e.mean {
-            self.svg.mark(group, x, y.at(mean), hint);
+            self.svg.mark(style, x, y.at(mean), hint);
         }
     }
 
-    /// The two edges of a panel.
-    pub(super) fn edges(&mut self, y: &Axis) {
-        self.svg.stroke(&format!("M{LEFT} {}v{}H{RIGHT}", y.end, self.high), "#333333", 1.0);
+    /// The two edges of a panel, which ends here.
+    pub(super) fn end(&mut self, y: &Axis) {
+        self.svg.stroke(&format!("M{LEFT} {:.1}v{:.1}H{}", y.end, self.high, self.right), "#333333", 1.0);
+        self.top += self.high + GAP;
     }
 
-    /// What stands below the slots of so many panels, every second one further down; returns where the panels end.
-    pub(super) fn labels<T: AsRef<str>>(&mut self, panels: usize, labels: &[T], down: f64) -> f64 {
-        let floor = self.ends(panels).1 - self.gap;
-        for (k, label) in labels.iter().enumerate() {
-            let (x, y) = (LEFT + self.slot() * (k as f64 + 0.5), floor + 17.0 + down * (k % 2) as f64);
-            self.svg.text(x, y, Anchor::Middle, label.as_ref());
+    /// What stands below a line of panels: the labels of its slots, long ones by turns on two lines, and what they are.
+    pub(super) fn labels(&mut self, what: &str) {
+        let floor = self.top - GAP;
+        let own: Vec<[String; 2]> = self.labels[self.line.clone()].to_vec();
+        let lines = if own.iter().any(|[_, second]| !second.is_empty()) { 2.0 } else { 1.0 };
+        let crowded = own.iter().flatten().any(|label| text_width(label) + 6.0 > self.slot());
+        let down = if crowded { 15.0 * lines } else { 0.0 };
+        for (slot, label) in self.line.clone().zip(&own) {
+            let y = floor + 17.0 + down * ((slot - self.line.start) % 2) as f64;
+            for (k, text) in label.iter().enumerate().filter(|(_, text)| !text.is_empty()) {
+                self.svg.text(self.middle(slot), y + 15.0 * k as f64, Anchor::Middle, text);
+            }
         }
-        floor
+        let below = floor + 17.0 + 15.0 * (lines - 1.0) + down + 19.0;
+        let what = wrapped(what, 0.9 * (self.right - LEFT));
+        for (k, line) in what.iter().enumerate() {
+            self.svg.text(0.5 * (LEFT + self.right), below + 15.0 * k as f64, Anchor::Middle, line);
+        }
+        self.top = below + 15.0 * (what.len() - 1) as f64 + 34.0;
+    }
+
+    /// Where a legend below everything begins.
+    pub(super) fn below(&self) -> f64 {
+        self.top - 8.0
     }
 }
 

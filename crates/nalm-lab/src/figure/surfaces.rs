@@ -2,17 +2,17 @@
 
 use super::grid::Grid;
 use super::mosaic::mosaic;
-use super::svg::{Anchor, Axis, Svg, mix, rectangle, square};
+use super::svg::{Anchor, Axis, Paper, Svg, mix, rectangle, square};
 use super::{Figure, record};
 use crate::summary::Results;
 use crate::summary::surface::{SIDE, coordinate, predictions};
 
 const BINS: usize = 20;
-const PANEL: f64 = 230.0;
+const PANEL: f64 = 270.0;
 /// Stops of the published ramp.
 const RAMP: [[f64; 3]; 4] = [[53.0, 151.0, 143.0], [199.0, 234.0, 229.0], [191.0, 129.0, 45.0], [51.0, 0.0, 0.0]];
 
-pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
+pub(super) fn draw(results: &Results<'_>, paper: Paper) -> Option<Figure> {
     let exact: Vec<f64> = (0..SIDE * SIDE).map(|k| coordinate(k % SIDE) * coordinate(k / SIDE)).collect();
     let mut panels = vec![("exact product (TT)".to_string(), exact)];
     for (model, label) in results.experiment.models.iter().enumerate() {
@@ -28,10 +28,11 @@ pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
     let all = panels.iter().flat_map(|(_, values)| values).copied().filter(|v| v.is_finite());
     let (low, high) = all.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));
     let bin = |v: f64| (((v - low) / (high - low) * BINS as f64) as usize).min(BINS - 1);
-    let grid = Grid::new(2, 60.0, (PANEL, PANEL), 60.0);
+    let grid = Grid::new(paper, 2, 60.0, (PANEL, PANEL), 60.0);
+    let scale_left = grid.corner.0 + grid.columns as f64 * grid.step.0 - 36.0;
     let caption =
         "Predictions over the plane after training on the blue square; T or F: solved inside and outside (red square)";
-    let mut svg = Svg::new(caption, 110.0 + 2.0 * grid.step.0);
+    let mut svg = Svg::new(caption, paper.choose(scale_left + 56.0, paper.width()));
     let mut data = vec![record(&[&"panel", &"x1", &"x2", &"prediction"])];
     for (k, (title, values)) in panels.iter().enumerate() {
         let (x, y) = grid.axes(k, (-6.05, 6.05), (-6.05, 6.05));
@@ -43,7 +44,7 @@ pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
             data.push(record(&[title, &coordinate(k % SIDE), &coordinate(k / SIDE), &values[k]]));
         }
     }
-    scale(&mut svg, low, high, 30.0 + 2.0 * grid.step.0);
+    scale(&mut svg, low, high, (scale_left, grid.corner.1));
     Some(Figure::new("-surfaces", svg, grid.height(panels.len()), data))
 }
 
@@ -63,9 +64,9 @@ fn plane(svg: &mut Svg, bins: &[usize], x: &Axis, y: &Axis) {
     }
 }
 
-fn scale(svg: &mut Svg, low: f64, high: f64, left: f64) {
+fn scale(svg: &mut Svg, low: f64, high: f64, (left, top): (f64, f64)) {
     for k in 0..BINS {
-        let at = 30.0 + PANEL - (k as f64 + 1.0) * PANEL / BINS as f64;
+        let at = top + PANEL - (k as f64 + 1.0) * PANEL / BINS as f64;
         let d = format!("M{left:.1} {at:.1}h14v{:.1}h-14Z", PANEL / BINS as f64 + 0.3);
         svg.fill(&d, &ramp((k as f64 + 0.5) / BINS as f64));
         if k % 5 == 0 {
@@ -73,7 +74,7 @@ fn scale(svg: &mut Svg, low: f64, high: f64, left: f64) {
             svg.text(left + 20.0, at + PANEL / BINS as f64 + 4.0, Anchor::Start, &format!("{value:.0}"));
         }
     }
-    svg.text(left + 20.0, 34.0, Anchor::Start, &format!("{high:.0}"));
+    svg.text(left + 20.0, top + 4.0, Anchor::Start, &format!("{high:.0}"));
 }
 
 /// The published colours, from 0 to 1.

@@ -1,16 +1,46 @@
 //! Marks, axes and legends as SVG text.
 
+use super::style::{self, Style};
 use std::fmt::{Display, Write};
 
-/// Okabe and Ito's colours, which colour-blind readers can tell apart, and darker ones of the same hues for more groups.
-pub const COLOURS: [&str; 12] = [
-    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#7f7f7f", "#8c4f00", "#004d78",
-    "#006647", "#8a3f6b",
+/// White and black paper.
+pub(super) const PAPERS: (&str, &str) = ("#ffffff", "#14171c");
+
+/// Colours of lines and areas that are no model, with their counterparts on black paper.
+const NEUTRAL: [(&str, &str); 9] = [
+    ("#333333", "#d8dde3"),
+    ("#000000", "#f2f4f6"),
+    ("#666666", "#a3abb5"),
+    ("#999999", "#7d8590"),
+    ("#bbbbbb", "#59616b"),
+    ("#dddddd", "#3a3f47"),
+    ("#eeeeee", "#272b32"),
+    ("#f4f4f4", "#1d2127"),
+    ("#d7e6f2", "#22384a"),
 ];
 
-/// The colour of a group.
-pub fn colour(k: usize) -> &'static str {
-    COLOURS[k % COLOURS.len()]
+/// What a figure is drawn for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Paper {
+    /// A page, or the screen of a computer.
+    Page,
+    /// A telephone: narrow, and as long as it needs.
+    Phone,
+}
+
+impl Paper {
+    /// The width of a drawing on it, in units of which text is 12 high.
+    pub const fn width(self) -> f64 {
+        match self {
+            Paper::Page => 860.0,
+            Paper::Phone => 400.0,
+        }
+    }
+
+    /// One of two, for a page and for a telephone.
+    pub fn choose<T>(self, page: T, phone: T) -> T {
+        if self == Paper::Page { page } else { phone }
+    }
 }
 
 /// Text that may stand in XML, which has no control characters.
@@ -96,15 +126,31 @@ impl Svg {
         }
     }
 
-    /// A mark of a group: the shape changes with every colour, so that neither carries the meaning alone.
-    pub fn mark(&mut self, k: usize, x: f64, y: f64, hint: &str) {
-        let d = match (k + k / COLOURS.len()) % 4 {
-            0 => circle(x, y, 3.0),
-            1 => format!("M{:.1} {:.1}h5.4v5.4h-5.4Z", x - 2.7, y - 2.7),
-            2 => format!("M{x:.1} {:.1}l3.4 6h-6.8Z", y - 3.6),
-            _ => format!("M{x:.1} {:.1}l3.6 3.6l-3.6 3.6l-3.6 -3.6Z", y - 3.6),
-        };
-        self.put(format!("<path d=\"{d}\" fill=\"{}\"><title>{}</title></path>", colour(k), escape(hint)));
+    /// A polyline of dashes.
+    pub fn dashed(&mut self, points: &[(f64, f64)], colour: &str, width: f64) {
+        if points.len() > 1 {
+            let d = polyline(points);
+            let dash = "stroke-dasharray=\"4 3\"";
+            self.put(format!("<path d=\"{d}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\" {dash}/>"));
+        }
+    }
+
+    /// The mark of a style.
+    pub fn mark(&mut self, style: Style, x: f64, y: f64, hint: &str) {
+        let (d, colour) = (style.mark(x, y), style.colour());
+        self.put(format!("<path d=\"{d}\" fill=\"{colour}\"><title>{}</title></path>", escape(hint)));
+    }
+
+    /// A line through points with its mark at the end of each of so many parts.
+    pub fn marked_line(&mut self, style: Style, points: &[(f64, f64)], width: f64, parts: usize, hint: &str) {
+        self.polyline(points, &style.colour(), width);
+        if points.is_empty() {
+            return;
+        }
+        for k in 1..=parts {
+            let (x, y) = points[(points.len() * k / parts).max(1) - 1];
+            self.mark(style, x, y, hint);
+        }
     }
 
     /// A cross.
@@ -116,10 +162,15 @@ impl Svg {
 
     /// Axes with ticks and labels around the rectangle that two axes span.
     pub fn frame(&mut self, x: &Axis, y: &Axis, x_label: &str, y_label: &str) {
+        let mut free = f64::NEG_INFINITY;
         for (value, text) in x.ticks() {
-            let at = x.at(value);
+            let (at, half) = (x.at(value), 0.5 * text_width(&text));
             self.stroke(&format!("M{at:.1} {:.1}v4", y.start), "#333333", 1.0);
-            self.text(at, y.start + 17.0, Anchor::Middle, &text);
+            // A number that would touch the one before it is left out.
+            if at - half > free {
+                self.text(at, y.start + 17.0, Anchor::Middle, &text);
+                free = at + half + 8.0;
+            }
         }
         for (value, text) in y.ticks() {
             let at = y.at(value);
@@ -136,21 +187,48 @@ impl Svg {
 
     /// The title above a panel, and its frame.
     pub(super) fn panel(&mut self, title: &str, x: &Axis, y: &Axis, x_label: &str, y_label: &str) {
-        self.bold(x.start, y.end - 8.0, title);
+        // Bold letters are wider.
+        let lines = wrapped(title, 0.8 * (x.end - x.start + 24.0));
+        for (k, line) in lines.iter().rev().enumerate() {
+            self.bold(x.start, y.end - 8.0 - 14.0 * k as f64, line);
+        }
         self.frame(x, y, x_label, y_label);
     }
 
     /// Names with their marks, in as many lines as they need; returns where the lines end.
-    pub fn legend(&mut self, names: &[(usize, &str)], (left, top): (f64, f64)) -> f64 {
+    pub fn legend(&mut self, names: &[(Style, &str)], at: (f64, f64)) -> f64 {
+        self.names(names, at, false)
+    }
+
+    /// The same for lines.
+    pub fn legend_of_lines(&mut self, names: &[(Style, &str)], at: (f64, f64)) -> f64 {
+        self.names(names, at, true)
+    }
+
+    fn names(&mut self, names: &[(Style, &str)], (left, top): (f64, f64), lines: bool) -> f64 {
         let (mut x, mut y) = (left, top);
-        for (k, name) in names {
-            let width = 16.0 + text_width(name) + 18.0;
-            if x > left && x + width > self.width - 8.0 {
+        let wide = if lines { 22.0 } else { 8.0 };
+        for (style, name) in names {
+            let width = wide + 8.0 + text_width(name) + 18.0;
+            if x > left && x + width > self.width + 8.0 {
                 (x, y) = (left, y + 20.0);
             }
-            self.mark(*k, x + 4.0, y - 4.0, name);
-            self.text(x + 14.0, y, Anchor::Start, name);
+            if lines {
+                self.polyline(&[(x, y - 4.0), (x + wide, y - 4.0)], &style.colour(), 2.0);
+            }
+            self.mark(*style, x + 0.5 * wide, y - 4.0, name);
+            self.text(x + wide + 6.0, y, Anchor::Start, name);
             x += width;
+        }
+        y
+    }
+
+    /// A text in as many lines as it needs, the first of them at `top`; returns where the next one would be.
+    pub fn paragraph(&mut self, (left, top): (f64, f64), text: &str) -> f64 {
+        let mut y = top;
+        for line in wrapped(text, self.width - left - 8.0) {
+            self.text(left, y, Anchor::Start, &line);
+            y += 16.0;
         }
         y
     }
@@ -158,13 +236,34 @@ impl Svg {
     /// The whole document.
     pub fn finish(self, height: f64) -> String {
         let Self { body, title, width } = self;
+        let (white, black) = PAPERS;
+        // What has a counterpart on black paper is found by its colour, so that nothing that draws needs to know about it.
+        let used = style::pairs().chain(NEUTRAL).filter(|(light, _)| body.contains(&format!("=\"{light}\"")));
+        let dark: String =
+            used.map(|(a, b)| format!("[fill=\"{a}\"]{{fill:{b}}}[stroke=\"{a}\"]{{stroke:{b}}}")).collect();
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" \
-             font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\" font-size=\"12\">\n<title>{}</title>\n\
-             <rect width=\"{width:.0}\" height=\"{height:.0}\" fill=\"white\"/>\n{body}</svg>\n",
+             width=\"{width:.0}\" height=\"{height:.0}\" font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\" font-size=\"12\">\n<title>{}</title>\n\
+             <style>@media (prefers-color-scheme:dark){{.paper{{fill:{black}}}text:not([fill]){{fill:#e3e6ea}}{dark}}}</style>\n\
+             <rect class=\"paper\" width=\"{width:.0}\" height=\"{height:.0}\" fill=\"{white}\"/>\n{body}</svg>\n",
             escape(&title)
         )
     }
+}
+
+/// Lines of words, none wider than this unless a word is.
+pub fn wrapped(text: &str, width: f64) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let last = lines.last_mut().expect("there is a line");
+        if !last.is_empty() && text_width(last) + text_width(word) + 6.7 > width {
+            lines.push(word.into());
+        } else {
+            *last += if last.is_empty() { "" } else { " " };
+            *last += word;
+        }
+    }
+    lines
 }
 
 /// The path through points.
@@ -216,20 +315,21 @@ impl Axis {
         Self { low, high, logarithmic: false, start, end }
     }
 
-    /// Whole powers of ten around the positive ones of these values.
+    /// Once, twice or five times a power of ten around the positive ones of these values.
     pub fn logarithmic(values: impl Iterator<Item = f64>, start: f64, end: f64) -> Self {
         let (low, high) = values
             .filter(|v| *v > 0.0 && v.is_finite())
             .fold((f64::INFINITY, 0.0f64), |(low, high), v| (low.min(v), high.max(v)));
-        let (low, high) = if low.is_finite() { (low, high) } else { (1.0, 10.0) };
-        let low = 10f64.powf(low.log10().floor());
-        let high = 10f64.powf(high.log10().ceil()).max(10.0 * low);
-        Self { low, high, logarithmic: true, start, end }
+        let (low, high) = if low.is_finite() { (low.max(1e-300), high.clamp(1e-300, 1e300)) } else { (1.0, 10.0) };
+        // A value may lie on a border up to its last digit.
+        let below = round_numbers(low).filter(|v| *v <= low * (1.0 + 1e-9)).fold(f64::NEG_INFINITY, f64::max);
+        let above = round_numbers(high).find(|v| *v >= high * (1.0 - 1e-9)).unwrap_or(high);
+        Self { low: below, high: if above > below { above } else { 10.0 * below }, logarithmic: true, start, end }
     }
 
     /// Where a number is; outside ones are at the edge, and what is no number is where the axis begins.
     pub fn at(&self, v: f64) -> f64 {
-        let scaled = |v: f64| if self.logarithmic { v.max(1e-300).log10() } else { v };
+        let scaled = |v: f64| if self.logarithmic { libm::log10(v.max(1e-300)) } else { v };
         let [v, low, high] = [v, self.low, self.high].map(scaled);
         let share = (v - low) / (high - low);
         let share = if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) };
@@ -239,19 +339,44 @@ impl Axis {
     /// Numbers worth marking, with their texts.
     pub fn ticks(&self) -> Vec<(f64, String)> {
         if self.logarithmic {
-            let (a, b) = (self.low.log10().round() as i32, self.high.log10().round() as i32);
-            let every = ((b - a + 4) / 5).max(1) as usize;
-            return (a..=b).step_by(every).map(|e| (10f64.powi(e), format!("1e{e}"))).collect();
+            return self.powers();
         }
         let rough = (self.high - self.low) / 7.0;
-        let power = 10f64.powf(rough.log10().floor());
+        let power = power_of_ten(libm::log10(rough).floor() as i32);
         let step = [1.0, 2.0, 5.0, 10.0].map(|f| f * power).into_iter().find(|s| *s >= 0.999 * rough).unwrap_or(rough);
         let is_whole = |x: f64| (x.round() - x).abs() < 1e-6;
-        let digits = (0..6).find(|digits| is_whole(step * 10f64.powi(*digits))).unwrap_or(2) as usize;
+        let digits = (0..6).find(|digits| is_whole(step * power_of_ten(*digits))).unwrap_or(2) as usize;
         let first = (self.low / step - 1e-9).ceil() as i64;
         let last = (self.high / step + 1e-9).floor() as i64;
         (first..=last).map(|k| k as f64 * step).map(|v| (v, format!("{:.digits$}", v + 0.0))).collect()
     }
+
+    /// Powers of ten with their multiples, as many as can be read, and no label that would touch the one before it.
+    fn powers(&self) -> Vec<(f64, String)> {
+        let (a, b) = (libm::log10(self.low).floor() as i32, libm::log10(self.high).ceil() as i32);
+        let every = ((b - a + 5) / 6).max(1);
+        let decades = libm::log10(self.high / self.low);
+        let multiples: &[f64] = match decades {
+            ..=1.1 => &[1.0, 1.5, 2.0, 3.0, 5.0, 7.0],
+            ..=3.1 => &[1.0, 2.0, 5.0],
+            _ => &[1.0],
+        };
+        let powers = (a..=b).filter(|e| e.rem_euclid(every) == 0 || decades <= 3.1);
+        let all = powers.flat_map(|e| multiples.iter().map(move |m| (m * power_of_ten(e), format!("{m}e{e}"))));
+        let inside = |v: f64| v >= self.low * (1.0 - 1e-9) && v <= self.high * (1.0 + 1e-9);
+        all.filter(|(v, _)| inside(*v)).collect()
+    }
+}
+
+/// Ten to a whole power, to the last bit on every machine.
+fn power_of_ten(e: i32) -> f64 {
+    format!("1e{e}").parse().expect("a number")
+}
+
+/// Once, twice and five times the powers of ten around a number, upwards.
+fn round_numbers(v: f64) -> impl Iterator<Item = f64> {
+    let e = libm::log10(v).floor() as i32;
+    (e - 1..=e + 1).flat_map(|e| [1.0, 2.0, 5.0].map(|m| m * power_of_ten(e)))
 }
 
 #[cfg(test)]
@@ -259,20 +384,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ticks_are_round_and_inside() {
+    fn ticks_are_round_inside_and_enough() {
         let text = |axis: Axis| axis.ticks().into_iter().map(|(_, text)| text).collect::<Vec<_>>().join(" ");
         assert_eq!(text(Axis::linear(0.0, 1.0, 0.0, 1.0)), "0.0 0.2 0.4 0.6 0.8 1.0");
         assert_eq!(text(Axis::linear(-6.0, 6.0, 0.0, 1.0)), "-6 -4 -2 0 2 4 6");
-        assert_eq!(text(Axis::logarithmic([3.0, 2e4].into_iter(), 0.0, 1.0)), "1e0 1e1 1e2 1e3 1e4 1e5");
-        assert_eq!(text(Axis::logarithmic([f64::NAN, 0.0].into_iter(), 0.0, 1.0)), "1e0 1e1");
+        let log = |values: &[f64]| text(Axis::logarithmic(values.iter().copied(), 0.0, 1.0));
+        assert_eq!(log(&[3.0, 2e4]), "1e1 1e2 1e3 1e4");
+        assert_eq!(log(&[1.1e6, 1.8e6]), "1e6 1.5e6 2e6");
+        assert_eq!(log(&[4e3, 6e4]), "2e3 5e3 1e4 2e4 5e4 1e5");
+        assert_eq!(log(&[1e-16, 1.0]), "1e-15 1e-12 1e-9 1e-6 1e-3 1e0");
+        assert_eq!(log(&[f64::NAN, 0.0]), "1e0 1.5e0 2e0 3e0 5e0 7e0 1e1");
+        // However wide or narrow, there are at least three and not too many.
+        for k in 0..400 {
+            let low = power_of_ten(k % 37 - 18) * (1.0 + f64::from(k % 9));
+            let high = low * (1.0 + f64::from(k) * f64::from(k * k) / 10.0);
+            let count = Axis::logarithmic([low, high].into_iter(), 0.0, 1.0).ticks().len();
+            assert!((2..=10).contains(&count), "{low} to {high}: {count}");
+        }
     }
 
-    /// A line has room for 900 - 8 units; a name takes 34 and 6.7 for every letter.
+    /// A line has room for 900 units; a name takes 34 and 6.7 for every letter, of which the last 16 may stay free.
     #[test]
     fn legends_go_on_below_where_a_line_is_full() {
         let lines = |lengths: &[usize]| {
             let names: Vec<String> = lengths.iter().map(|n| "n".repeat(*n)).collect();
-            let names: Vec<(usize, &str)> = names.iter().map(|name| (0, name.as_str())).collect();
+            let names: Vec<(Style, &str)> = names.iter().map(|name| (Style::series(0), name.as_str())).collect();
             let mut svg = Svg::new("title", 900.0);
             let end = svg.legend(&names, (50.0, 100.0));
             let text = svg.finish(200.0);
@@ -287,6 +423,26 @@ mod tests {
         assert_eq!(lines(&[10, 10]), (100.0, places(&["64.0 100.0", "165.0 100.0"])));
         // What fits nowhere stays where it is.
         assert_eq!(lines(&[200, 1]), (120.0, places(&["64.0 100.0", "64.0 120.0"])));
+    }
+
+    #[test]
+    fn lines_are_as_long_as_the_paper_is_wide() {
+        assert_eq!(wrapped("one two three", 60.0), ["one two", "three"]);
+        assert_eq!(wrapped("averylongword b", 30.0), ["averylongword", "b"]);
+        assert_eq!(wrapped("", 30.0), [""]);
+    }
+
+    #[test]
+    fn a_drawing_has_its_counterpart_on_black_paper() {
+        let mut svg = Svg::new("title", 100.0);
+        svg.stroke("M0 0h1", "#333333", 1.0);
+        let text = svg.finish(50.0);
+        assert!(
+            text.contains("prefers-color-scheme:dark") && text.contains("[stroke=\"#333333\"]{stroke:#d8dde3}"),
+            "{text}"
+        );
+        assert!(!text.contains("#56b4e9"), "only what is used: {text}");
+        roxmltree::Document::parse(&text).unwrap();
     }
 
     #[test]

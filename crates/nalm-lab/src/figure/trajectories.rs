@@ -1,25 +1,28 @@
 //! The way of two weights from where they start to where they end, one panel a model.
 
-use super::curves::{followed, line_colour};
+use super::curves::{Followed, followed, line};
 use super::grid::Grid;
-use super::svg::{Svg, circle};
+use super::style;
+use super::svg::{Paper, Svg, circle};
 use super::{Figure, number, record};
-use crate::run::{Curve, Row};
+use crate::run::Curve;
 use crate::summary::Results;
 
 /// Rows that kept the way of two weights, by group.
-pub(super) fn groups<'a>(results: &Results<'a>) -> Vec<(String, Vec<(&'a Row, Curve)>)> {
+pub(super) fn groups<'a>(results: &Results<'a>) -> Vec<Followed<'a>> {
     followed(results, |curve| curve.weights.iter().all(|(_, w)| w.len() == 2))
 }
 
-pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
-    let groups = groups(results);
-    let grid = Grid::new(2, 60.0, (250.0, 250.0), 66.0);
-    let caption =
-        "Weights on their way (blue: solved, orange: failed; dots: where they start), the same seeds in every panel";
-    let mut svg = Svg::new(caption, 10.0 + 2.0 * grid.step.0);
+pub(super) fn draw(results: &Results<'_>, paper: Paper) -> Option<Figure> {
+    let mut groups = groups(results);
+    groups.retain(|(.., rows)| rows.iter().any(|(_, curve)| !curve.weights.is_empty()));
+    let grid = Grid::new(paper, 2, 60.0, (paper.choose(330.0, 320.0), paper.choose(330.0, 320.0)), 66.0);
+    let caption = "Weights on their way (in the model's colour: solved, dark and dashed: failed; dots: where they start), the same \
+                   seeds in every panel";
+    let mut svg = Svg::new(caption, grid.width);
+    let styles = style::of(&results.experiment.models);
     let mut data = vec![record(&[&"panel", &"seed", &"solved", &"updates", &"w1", &"w2"])];
-    for (k, (title, rows)) in groups.iter().enumerate() {
+    for (k, (title, model, rows)) in groups.iter().enumerate() {
         let (x, y) = grid.axes(k, (0.0, 1.0), (0.0, 1.0));
         // Failed ones last, so that they are on top.
         let mut rows: Vec<_> = rows.iter().collect();
@@ -27,9 +30,10 @@ pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
         for (row, Curve { weights, .. }) in rows {
             let at = |w: &[Option<f32>]| Some((x.at(f64::from(w[0]?)), y.at(f64::from(w[1]?))));
             let points: Vec<(f64, f64)> = weights.iter().filter_map(|(_, w)| at(w)).collect();
-            svg.polyline(&points, line_colour(row), 1.2);
+            let colour = if row.is_solved() { styles[*model].colour() } else { "#333333".into() };
+            line(&mut svg, &points, row.is_solved(), &colour);
             if let Some(&(px, py)) = points.first() {
-                svg.fill(&circle(px, py, 2.5), line_colour(row));
+                svg.fill(&circle(px, py, 2.5), &colour);
             }
             for (updates, w) in weights {
                 let [a, b] = [w[0], w[1]].map(|w| number(w.map(f64::from)));

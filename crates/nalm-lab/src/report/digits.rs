@@ -2,6 +2,7 @@
 
 use super::page::Block;
 use super::table;
+use crate::experiment::Group;
 use crate::stats::student;
 use crate::summary::histories::{Model, models};
 use crate::summary::sequences::{Thresholds, by_length, thresholds};
@@ -9,6 +10,32 @@ use crate::summary::{Results, of_section, show};
 
 fn percent(v: f64) -> String {
     format!("{:.1}", 100.0 * v)
+}
+
+/// Models of a section without a row, each as a line of a table with so many columns.
+fn not_run<'a>(results: &Results<'_>, section: usize, columns: &[&'a str]) -> Vec<Vec<(&'a str, String)>> {
+    let groups = results.experiment.groups.iter().filter(|group| group.section == section);
+    let empty = groups.filter(|group| results.of(group).is_empty());
+    let line = |group: &Group| {
+        let label = [results.experiment.models[group.model].as_str(), &group.place].map(str::trim);
+        let label = label.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
+        let text = |k: usize| [label.clone(), "not run".into()].into_iter().nth(k).unwrap_or("–".into());
+        columns.iter().enumerate().map(|(k, column)| (*column, text(k))).collect()
+    };
+    empty.map(line).collect()
+}
+
+/// The same after other lines.
+fn with_not_run<'a>(
+    mut rows: Vec<Vec<(&'a str, String)>>,
+    results: &Results<'_>,
+    section: usize,
+) -> Vec<Vec<(&'a str, String)>> {
+    if let Some(first) = rows.first() {
+        let columns: Vec<&str> = first.iter().map(|(name, _)| *name).collect();
+        rows.extend(not_run(results, section, &columns));
+    }
+    rows
 }
 
 /// Last rows of the static tasks: accuracies by three rules, on pairs with and without a zero; digits; weights.
@@ -49,9 +76,12 @@ pub(super) fn products(results: &Results<'_>, section: usize) -> Vec<Block> {
             ("weights at the end", format!("{}{more}", weights.join(", "))),
         ]
     });
-    let mut blocks =
-        table(&format!("Test accuracy of the product, by rule and by whether a digit is zero{of}"), by_rule.collect());
-    blocks.extend(table(&format!("Digits and weights at the end{of}"), digits.collect()));
+    let mut blocks = table(
+        &format!("Test accuracy of the product, by rule and by whether a digit is zero{of}"),
+        with_not_run(by_rule.collect(), results, section),
+    );
+    blocks
+        .extend(table(&format!("Digits and weights at the end{of}"), with_not_run(digits.collect(), results, section)));
     blocks
 }
 
@@ -72,10 +102,13 @@ pub(super) fn sequences(results: &Results<'_>, section: usize) -> Vec<Block> {
             ("digit, rounded %", share("digit_rounded")),
             ("product of two %", share("two_digits_rounded")),
             ("product of five %", share("five_digits_rounded")),
-            ("weights", model.last_weights(3).join(", ")),
+            (
+                "weights",
+                Some(model.last_weights(3).join(", ")).filter(|w| w.contains(char::is_numeric)).unwrap_or("–".into()),
+            ),
         ]
     });
-    blocks.extend(table(&format!("At the end{of}"), ends.collect()));
+    blocks.extend(table(&format!("At the end{of}"), with_not_run(ends.collect(), results, section)));
     blocks
 }
 

@@ -48,18 +48,22 @@ pub fn write(results: &Results<'_>, kinds: &[Kind], files: &dyn Files, folder: &
     let experiment = results.experiment;
     let compared = results.comparisons();
     let mut blocks = vec![Block::Title(experiment.title.clone())];
+    if !experiment.analysis.is_empty() {
+        blocks.push(Block::Prose(experiment.analysis.clone()));
+    }
+    blocks.extend([Block::Code(experiment.command.clone()), Block::Contents]);
     let mut figures = Vec::new();
-    for figure in figure::all(results, kinds) {
+    let drawn = figure::all(results, kinds);
+    if !drawn.is_empty() {
+        blocks.push(Block::Heading(if drawn.len() == 1 { "Figure" } else { "Figures" }.into()));
+    }
+    for figure in drawn {
         let file = format!("{}{}", experiment.name, figure.suffix);
         save(&format!("{file}.svg"), &figure.svg)?;
         save(&format!("{file}.csv"), &csv(&figure.data))?;
         figures.push(file.clone());
-        blocks.push(Block::Figure { file, caption: figure.caption, svg: figure.svg });
+        blocks.push(Block::Figure { file, caption: figure.caption, svg: figure.svg, narrow: figure.narrow });
     }
-    blocks.push(Block::Prose(experiment.analysis.clone()));
-    blocks.push(Block::Code(experiment.command.clone()));
-    let scale = if experiment.scale.is_empty() { String::new() } else { format!("Scale: {}. ", experiment.scale) };
-    blocks.push(Block::Text(scale + &origin::text(results)));
     blocks.extend(tables::comparisons(experiment, &compared));
     for (k, section) in experiment.sections.iter().enumerate() {
         match section.measures {
@@ -75,6 +79,9 @@ pub fn write(results: &Results<'_>, kinds: &[Kind], files: &dyn Files, folder: &
     blocks.extend(paired::tables(results));
     blocks.extend(failures::list(results));
     blocks.extend(failures::not_carried_out(results));
+    blocks.push(Block::Heading("Where the numbers come from".into()));
+    let scale = if experiment.scale.is_empty() { String::new() } else { format!("Scale: {}. ", experiment.scale) };
+    blocks.push(Block::Text(scale + &origin::text(results)));
     save(&format!("{}.html", experiment.name), &page::html(&experiment.title, &blocks))?;
     save(&format!("{}.md", experiment.name), &page::markdown(&blocks))?;
     Ok(Found {

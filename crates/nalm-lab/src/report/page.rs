@@ -2,12 +2,15 @@
 
 use super::escape::{alternative, cell, plain, url};
 use crate::figure::svg::escape;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// A part of a page.
 pub enum Block {
     /// The title of a page.
     Title(String),
+    /// The headings that follow, as links.
+    Contents,
     /// The heading of a part.
     Heading(String),
     /// Paragraphs that the author of an experiment wrote, Markdown and all.
@@ -18,12 +21,14 @@ pub enum Block {
     Code(String),
     /// A figure.
     Figure {
-        /// The name of its files, without extension.
+        /// The name of its files, without extension; empty if it has none.
         file: String,
         /// What stands below it.
         caption: String,
         /// The drawing.
         svg: String,
+        /// The drawing for narrow screens.
+        narrow: String,
     },
     /// A table.
     Table {
@@ -48,31 +53,99 @@ pub struct Link {
     pub note: String,
 }
 
+/// Where each heading can be found: as GitHub makes anchors of headings, those that are there twice with a number behind.
+fn anchors(blocks: &[Block]) -> Vec<Option<String>> {
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    let anchor = |block: &Block| {
+        let (Block::Title(text) | Block::Heading(text)) = block else { return None };
+        let kept = text.to_lowercase().replace(|c: char| !c.is_alphanumeric() && !" -_".contains(c), "");
+        let name = kept.replace(' ', "-");
+        let times = seen.entry(name.clone()).and_modify(|times| *times += 1).or_insert(0);
+        Some(if *times == 0 { name } else { format!("{name}-{times}") })
+    };
+    blocks.iter().map(anchor).collect()
+}
+
+/// The headings after a place, with their anchors. Few need no contents.
+fn contents<'a>(blocks: &'a [Block], anchors: &'a [Option<String>], from: usize) -> Vec<(&'a str, &'a str)> {
+    let heading = |(block, anchor): (&'a Block, &'a Option<String>)| match block {
+        Block::Heading(text) => Some((text.as_str(), anchor.as_deref()?)),
+        _ => None,
+    };
+    // Up to the next title, where several pages are one.
+    let own = blocks.iter().zip(anchors).skip(from).take_while(|(block, _)| !matches!(block, Block::Title(_)));
+    let found: Vec<_> = own.filter_map(heading).collect();
+    if found.len() < 3 { Vec::new() } else { found }
+}
+
+/// Whether what is in a column are numbers, with whatever stands behind them.
+fn is_numeric<'a>(cells: impl Iterator<Item = &'a str>) -> bool {
+    let missing = ["", "–", "not run"];
+    let number = |text: &str| text.trim_start_matches(['-', '+']).starts_with(|c: char| c.is_ascii_digit());
+    let mut cells = cells.filter(|text| !missing.contains(text)).peekable();
+    cells.peek().is_some() && cells.all(number)
+}
+
+fn numeric(head: &[String], rows: &[Vec<String>]) -> Vec<bool> {
+    let of = |k: usize| is_numeric(rows.iter().filter_map(|row| row.get(k)).map(String::as_str));
+    (0..head.len()).map(of).collect()
+}
+
+/// Words of verdicts, and the class of their colour.
+const VERDICTS: [(&str, &[&str]); 4] = [
+    ("good", &["yes", "identical", "consistent"]),
+    ("open", &["inconclusive", "direction", "not comparable", "not decided"]),
+    ("bad", &["DIFF", "differs"]),
+    ("none", &["not run"]),
+];
+
+/// The class of a cell that is a verdict, or begins with one.
+fn verdict(text: &str) -> Option<&'static str> {
+    let begins = |word: &&str| {
+        text.strip_prefix(*word).is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', ',', ':', ';']))
+    };
+    VERDICTS.iter().find(|(_, words)| words.iter().any(begins)).map(|(class, _)| *class)
+}
+
+/// Letters from which on a cell may be broken into lines.
+const LONG: usize = 48;
+
 /// Links beneath every HTML figure stay within the folder of the page.
 pub fn html(title: &str, blocks: &[Block]) -> String {
     let mut body = String::new();
     let mut put = |line: String| writeln!(body, "{line}").expect("a string takes everything");
-    for block in blocks {
+    let anchors = anchors(blocks);
+    for (k, block) in blocks.iter().enumerate() {
+        let id = anchors[k].as_deref().map_or(String::new(), |anchor| format!(" id=\"{}\"", escape(anchor)));
         match block {
-            Block::Title(text) => put(format!("<h1>{}</h1>", escape(text))),
-            Block::Heading(text) => put(format!("<h2>{}</h2>", escape(text))),
+            Block::Title(text) => put(format!("<h1{id}>{}</h1>", escape(text))),
+            Block::Heading(text) => put(format!("<h2{id}>{}</h2>", escape(text))),
+            Block::Contents => {
+                let link = |(text, anchor): &(&str, &str)| {
+                    format!("<li><a href=\"#{}\">{}</a></li>", escape(anchor), escape(text))
+                };
+                let links: String = contents(blocks, &anchors, k).iter().map(link).collect();
+                if !links.is_empty() {
+                    put(format!("<nav><ul>{links}</ul></nav>"));
+                }
+            }
             Block::Prose(text) | Block::Text(text) => {
                 text.split("\n\n").for_each(|part| put(format!("<p>{}</p>", escape(part.trim()))))
             }
             Block::Code(text) => put(format!("<pre><code>{}</code></pre>", escape(text))),
-            Block::Figure { file, caption, svg } => put(format!(
-                "<figure>\n{svg}<figcaption>{} <a href=\"{file}.csv\">data</a> <a href=\"{file}.svg\">figure</a></figcaption></figure>",
-                escape(caption),
-                file = url(file)
-            )),
-            Block::Table { head, rows } => {
-                let cells = |tag: &str, row: &[String]| {
-                    row.iter().map(|cell| format!("<{tag}>{}</{tag}>", escape(cell))).collect::<String>()
+            Block::Figure { file, caption, svg, narrow } => {
+                let narrow = if narrow.is_empty() { svg } else { narrow };
+                // A figure without files of its own has nothing to link to.
+                let links = match file.as_str() {
+                    "" => String::new(),
+                    file => format!(" <a href=\"{0}.csv\">data</a> <a href=\"{0}.svg\">figure</a>", url(file)),
                 };
-                put(format!("<div class=\"wide\"><table>\n<tr>{}</tr>", cells("th", head)));
-                rows.iter().for_each(|row| put(format!("<tr>{}</tr>", cells("td", row))));
-                put("</table></div>".into());
+                put(format!(
+                    "<figure>\n<div class=\"page\">{svg}</div><div class=\"phone\">{narrow}</div><figcaption>{}{links}</figcaption></figure>",
+                    escape(caption)
+                ));
             }
+            Block::Table { head, rows } => table(&mut put, head, rows),
             Block::List(items) => {
                 put("<ul>".into());
                 items.iter().for_each(|item| put(format!("<li>{}</li>", escape(item))));
@@ -89,49 +162,132 @@ pub fn html(title: &str, blocks: &[Block]) -> String {
             }
         }
     }
+    let (style, script) = (include_str!("page.css"), include_str!("page.js"));
+    let script = if body.contains("<table>") { format!("<script>\n{script}</script>\n") } else { String::new() };
     format!(
-        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\n\
-         <title>{}</title>\n<style>body{{font-family:sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;line-height:1.45}}\
-         h1{{margin-top:2.5rem}}figure{{margin:0 0 1.5rem;overflow-x:auto}}svg{{display:block;max-width:56rem;min-width:36rem;width:100%;\
-         height:auto}}figcaption{{font-size:.9rem;color:#333}}.wide{{overflow-x:auto}}table{{border-collapse:collapse;font-size:.9rem}}\
-         td,th{{border-bottom:1px solid #ddd;padding:.25rem .6rem;text-align:left;white-space:nowrap}}pre{{background:#f3f3f3;\
-         padding:.5rem .7rem;overflow-x:auto}}li{{overflow-wrap:anywhere}}</style></head>\n<body>\n{body}</body></html>\n",
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, \
+         initial-scale=1\">\n<title>{}</title>\n<style>\n{style}</style></head>\n<body>\n{body}{script}</body></html>\n",
         escape(title)
     )
 }
 
+/// A table that scrolls if it must, and is sorted by a click on a head.
+fn table(put: &mut impl FnMut(String), head: &[String], rows: &[Vec<String>]) {
+    let numeric = numeric(head, rows);
+    let class = |classes: &[&str]| match classes {
+        [] => String::new(),
+        all => format!(" class=\"{}\"", all.join(" ")),
+    };
+    let right = |k: usize| numeric.get(k).is_some_and(|is| *is).then_some("n");
+    put("<p class=\"cue\">\u{2194} scroll sideways for more columns</p>".into());
+    put("<div class=\"scroll\" tabindex=\"0\"><table>".into());
+    let heads = head.iter().enumerate().map(|(k, text)| {
+        format!("<th scope=\"col\" tabindex=\"0\"{}>{}</th>", class(right(k).as_slice()), escape(text))
+    });
+    put(format!("<thead><tr>{}</tr></thead>\n<tbody>", heads.collect::<String>()));
+    for row in rows {
+        let cells = row.iter().enumerate().map(|(k, text)| {
+            let long = (text.chars().count() > LONG).then_some("long");
+            let classes: Vec<&str> = [right(k), verdict(text), long].into_iter().flatten().collect();
+            format!("<td{}>{}</td>", class(&classes), escape(text))
+        });
+        put(format!("<tr>{}</tr>", cells.collect::<String>()));
+    }
+    put("</tbody></table></div>".into());
+}
+
 /// The same in Markdown, with figures as links.
 pub fn markdown(blocks: &[Block]) -> String {
-    let mut text = String::new();
-    let mut put = |line: String| writeln!(text, "{line}").expect("a string takes everything");
+    let mut parts: Vec<String> = Vec::new();
+    let anchors = anchors(blocks);
     for (k, block) in blocks.iter().enumerate() {
-        if k > 0 {
-            put(String::new());
-        }
-        match block {
-            Block::Title(title) => put(format!("# {}", plain(title))),
-            Block::Heading(title) => put(format!("## {}", plain(title))),
-            Block::Prose(text) => put(text.clone()),
-            Block::Text(text) => put(plain(text)),
-            Block::Code(text) => put(format!("```\n{text}\n```")),
+        parts.push(match block {
+            Block::Title(title) => format!("# {}", plain(title)),
+            Block::Heading(title) => format!("## {}", plain(title)),
+            Block::Contents => {
+                let link = |(text, anchor): &(&str, &str)| format!("* [{}](#{anchor})", alternative(text));
+                let links: Vec<String> = contents(blocks, &anchors, k).iter().map(link).collect();
+                if links.is_empty() {
+                    continue;
+                }
+                links.join("\n")
+            }
+            Block::Prose(text) => text.clone(),
+            Block::Text(text) => plain(text),
+            Block::Code(text) => format!("```\n{text}\n```"),
             Block::Figure { file, caption, .. } => {
                 let (alternative, caption, file) = (alternative(caption), plain(caption), url(file));
-                put(format!("![{alternative}]({file}.svg)\n\n{caption} ([data]({file}.csv))"));
+                format!("![{alternative}]({file}.svg)\n\n{caption} ([data]({file}.csv))")
             }
             Block::Table { head, rows } => {
                 let line = |row: &[String]| {
                     format!("| {} |", row.iter().map(|text| cell(text)).collect::<Vec<_>>().join(" | "))
                 };
-                put(line(head));
-                put(format!("|{}", "---|".repeat(head.len())));
-                rows.iter().for_each(|row| put(line(row)));
+                let rule: String =
+                    numeric(head, rows).iter().map(|right| if *right { "---:|" } else { "---|" }).collect();
+                let lines = [line(head), format!("|{rule}")].into_iter().chain(rows.iter().map(|row| line(row)));
+                lines.collect::<Vec<_>>().join("\n")
             }
-            Block::List(items) => items.iter().for_each(|item| put(format!("* {}", plain(item)))),
-            Block::Links(links) => links.iter().for_each(|Link { text, page, note }| {
-                let colon = if note.is_empty() { "" } else { ": " };
-                put(format!("* [{}]({}.md){colon}{}", alternative(text), url(page), plain(note)));
-            }),
-        }
+            Block::List(items) => items.iter().map(|item| format!("* {}", plain(item))).collect::<Vec<_>>().join("\n"),
+            Block::Links(links) => {
+                let line = |Link { text, page, note }: &Link| {
+                    let colon = if note.is_empty() { "" } else { ": " };
+                    format!("* [{}]({}.md){colon}{}", alternative(text), url(page), plain(note))
+                };
+                links.iter().map(line).collect::<Vec<_>>().join("\n")
+            }
+        });
     }
-    text
+    parts.join("\n\n") + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page() -> Vec<Block> {
+        let row = |cells: [&str; 4]| cells.map(String::from).to_vec();
+        vec![
+            Block::Title("A page".into()),
+            Block::Contents,
+            Block::Heading("All results: U[1,2)".into()),
+            Block::Table {
+                head: row(["model", "success", "agrees?", "note"]),
+                rows: vec![
+                    row(["NMU", "18 of 20: 0.90", "yes", "1e-3"]),
+                    row(["sNMU", "not run", "DIFF", "–"]),
+                    row(["MUL", "–", "identical (20 of 20)", "-2"]),
+                ],
+            },
+            Block::Heading("Same".into()),
+            Block::Heading("Same".into()),
+        ]
+    }
+
+    #[test]
+    fn contents_lead_to_headings() {
+        let (html, markdown) = (html("A page", &page()), markdown(&page()));
+        for anchor in ["all-results-u12", "same", "same-1"] {
+            assert!(
+                html.contains(&format!("<a href=\"#{anchor}\">")) && html.contains(&format!("<h2 id=\"{anchor}\">")),
+                "{html}"
+            );
+            assert!(markdown.contains(&format!("](#{anchor})")), "{markdown}");
+        }
+        // Two headings are found without.
+        assert!(!super::html("x", &page()[..4]).contains("<nav>") && !super::markdown(&page()[..4]).contains("](#"));
+    }
+
+    #[test]
+    fn numbers_stand_right_and_verdicts_have_colours() {
+        let html = html("A page", &page());
+        assert!(html.contains("<td>NMU</td><td class=\"n\">18 of 20: 0.90</td><td class=\"good\">yes</td>"), "{html}");
+        assert!(
+            html.contains("<td class=\"n none\">not run</td><td class=\"bad\">DIFF</td><td class=\"n\">–</td>"),
+            "{html}"
+        );
+        assert!(html.contains("<td class=\"good\">identical (20 of 20)</td>"), "{html}");
+        assert!(markdown(&page()).contains("\n|---|---:|---|---:|\n"));
+        assert_eq!([verdict("note"), verdict("nobody"), verdict("differs, p = 0.1")], [None, None, Some("bad")]);
+    }
 }

@@ -1,7 +1,7 @@
 //! Parts of a text that people write, filled in between markers.
 //!
 //! A block marker stands alone on its line: what is between `<!-- nalm:NAME -->` and `<!-- /nalm:NAME -->` is the first figure and the
-//! published values of an experiment; with `NAME figure` or `NAME table` it is one of the two, with `NAME results` all other tables. An inline marker opens and closes within a
+//! published values of an experiment; with `NAME figure` or `NAME table` it is one of the two, with `NAME figure KIND` another figure, with `NAME results` all other tables. An inline marker opens and closes within a
 //! line: what is between `<!-- nalm:NAME; METRIC; MODEL; PLACE -->` and `<!-- /nalm -->` is a number of it. Anything else that looks like
 //! a marker is refused before anything is written.
 
@@ -11,18 +11,6 @@ use crate::error::{Context, Error, Result, bail, ensure};
 use crate::files::{self, Files};
 use std::collections::BTreeSet;
 use std::path::{Component, Path};
-
-/// What may stand between block markers.
-const PARTS: [(&str, Part); 4] =
-    [("", Part::Both), (" figure", Part::Figure), (" table", Part::Published), (" results", Part::Results)];
-
-#[derive(Clone, Copy, PartialEq)]
-enum Part {
-    Both,
-    Figure,
-    Published,
-    Results,
-}
 
 const OPEN: &str = "<!-- nalm:";
 const CLOSE: &str = "<!-- /nalm";
@@ -89,8 +77,15 @@ fn filled(text: &str, reports: &[(&str, &Found)], folder: &str) -> Result<(Strin
 fn block(name: &str, reports: &[(&str, &Found)], folder: &str) -> Option<String> {
     reports.iter().find_map(|(experiment, found)| {
         let rest = name.strip_prefix(experiment)?;
-        let (_, part) = PARTS.into_iter().find(|(name, _)| *name == rest)?;
-        (!found.blocks.is_empty()).then(|| markdown(&blocks(found, folder, part)))
+        // Which figure, the first if its kind is empty; whether the published values, and whether all other tables.
+        let (figure, published, others) = match rest {
+            "" => (Some(""), true, false),
+            " figure" => (Some(""), false, false),
+            " table" => (None, true, false),
+            " results" => (None, false, true),
+            other => (Some(other.strip_prefix(" figure ")?), false, false),
+        };
+        (!found.blocks.is_empty()).then(|| markdown(&blocks(found, folder, figure, published, others)))
     })
 }
 
@@ -135,20 +130,21 @@ fn number(name: &str, reports: &[(&str, &Found)]) -> Result<Option<String>> {
     Ok(Some(found.numbers.get(&asked).ok_or_else(unknown)?.clone()))
 }
 
-/// Parts of a report: its first figure, its table of published values, its other tables.
-fn blocks(found: &Found, folder: &str, part: Part) -> Vec<Block> {
-    let (figure, published) = (matches!(part, Part::Both | Part::Figure), matches!(part, Part::Both | Part::Published));
+/// Parts of a report: a figure, its table of published values, its other tables.
+fn blocks(found: &Found, folder: &str, figure: Option<&str>, published: bool, others: bool) -> Vec<Block> {
     let mut blocks = Vec::new();
+    let wanted = |file: &str| figure.is_some_and(|kind| kind.is_empty() || file.ends_with(&format!("-{kind}")));
     for block in &found.blocks {
         match block {
-            Block::Figure { file, caption, .. } if figure && blocks.is_empty() => blocks.push(Block::Figure {
+            Block::Figure { file, caption, .. } if blocks.is_empty() && wanted(file) => blocks.push(Block::Figure {
                 file: format!("{folder}{file}"),
                 caption: caption.clone(),
                 svg: String::new(),
+                narrow: String::new(),
             }),
             Block::Table { head, rows } => {
                 let is_published = head.iter().any(|column| column == "published");
-                if (is_published && published) || (!is_published && part == Part::Results) {
+                if (is_published && published) || (!is_published && others) {
                     blocks.push(Block::Table { head: head.clone(), rows: rows.clone() });
                 }
             }
@@ -187,7 +183,8 @@ mod tests {
     }
 
     fn found() -> Found {
-        let figure = Block::Figure { file: "mine".into(), caption: "Mine".into(), svg: String::new() };
+        let figure =
+            Block::Figure { file: "mine".into(), caption: "Mine".into(), svg: String::new(), narrow: String::new() };
         let table = Block::Table { head: vec!["published".into()], rows: vec![vec!["1".into()]] };
         let numbers = [("solved; NMU; U[1,2)".to_string(), "18 of 20".to_string())].into();
         let other = Block::Table { head: vec!["other".into()], rows: vec![vec!["2".into()]] };

@@ -2,8 +2,8 @@
 
 use super::page::Block;
 use super::table;
-use crate::experiment::Experiment;
-use crate::summary::{Cell, Comparison, Metric, Results, Verdict, of_section, show};
+use crate::experiment::{Experiment, Group};
+use crate::summary::{Comparison, Metric, Results, Verdict, of_section, show};
 
 /// The table of published values beside ours; the column of ranges only where there are such.
 pub(super) fn comparisons(experiment: &Experiment, compared: &[Comparison<'_>]) -> Vec<Block> {
@@ -44,14 +44,33 @@ pub(super) fn results(results: &Results<'_>, section: usize) -> Vec<Block> {
         metric.name != "simulated_success" || cells().any(|cell| cell.get(metric.name).mean.is_some())
     };
     let metrics: Vec<&Metric> = results.metrics.iter().filter(|metric| metric.table).filter(known).collect();
-    let row = |c: &Cell| {
-        let numbers = metrics.iter().map(|metric| {
-            let text = show(c.get(metric.name), metric.show);
-            let text = if metric.name == "success" { format!("{} of {}: {text}", c.solved, c.n) } else { text };
+    let experiment = results.experiment;
+    let row = |group: &Group| {
+        let cell = results.cell(section, group.model, &group.place);
+        // What was not run at all is one line.
+        let never = !cells().any(|cell| cell.model == group.model);
+        if never
+            && experiment.groups.iter().find(|g| g.section == section && g.model == group.model)?.place != group.place
+        {
+            return None;
+        }
+        let place = if never { "all".into() } else { group.place.clone() };
+        let numbers = metrics.iter().enumerate().map(|(k, metric)| {
+            let text = match cell {
+                Some(c) if metric.name == "success" => {
+                    format!("{} of {}: {}", c.solved, c.n, show(c.get(metric.name), metric.show))
+                }
+                Some(c) => show(c.get(metric.name), metric.show),
+                None if k == 0 => "not run".into(),
+                None => "–".into(),
+            };
             (metric.label, text)
         });
-        [("model", c.label.clone()), ("range", c.place.clone())].into_iter().chain(numbers).collect()
+        let head = [("model", experiment.models[group.model].clone()), ("range", place)];
+        Some(head.into_iter().chain(numbers).collect())
     };
-    let of = of_section(&results.experiment.sections[section]);
-    table(&format!("All results{of}"), cells().map(row).collect())
+    let of = of_section(&experiment.sections[section]);
+    let groups = experiment.groups.iter().filter(|group| group.section == section && experiment.is_sampled(group));
+    let rows = if cells().next().is_none() { Vec::new() } else { groups.filter_map(row).collect() };
+    table(&format!("All results{of}"), rows)
 }

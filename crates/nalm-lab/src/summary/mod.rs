@@ -1,5 +1,6 @@
 //! Many rows into a few numbers with intervals, and published statements beside them.
 
+mod common;
 mod compare;
 #[cfg(feature = "images")]
 pub mod histories;
@@ -77,7 +78,7 @@ impl<'a> Results<'a> {
         let rows = experiment.runs.iter().map(|run| row(run).or_else(|| earlier(run))).collect();
         let mut results = Self { catalogue, metrics, experiment, contents, rows, cells: Vec::new() };
         let sampled = experiment.groups.iter().filter(|group| experiment.is_sampled(group));
-        results.cells = sampled.filter_map(|group| results.summarise(group)).collect();
+        results.cells = sampled.filter_map(|group| results.summary(group, results.of(group))).collect();
         results
     }
 
@@ -88,8 +89,9 @@ impl<'a> Results<'a> {
         self.rows[group.runs.clone()].iter().copied().flatten().filter(counts).collect()
     }
 
-    fn summarise(&self, group: &Group) -> Option<Cell> {
-        let found = self.of(group);
+    /// The cell of a group over some of its rows, if there are any.
+    fn summary(&self, group: &Group, rows: impl IntoIterator<Item = &'a Row>) -> Option<Cell> {
+        let found: Vec<&Row> = rows.into_iter().collect();
         let estimates = self.metrics.iter().map(|metric| (metric.name, metric.estimate(found.iter().copied())));
         (!found.is_empty()).then(|| Cell {
             section: group.section,

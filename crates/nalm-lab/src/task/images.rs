@@ -63,6 +63,14 @@ fn sequence(spec: &Spec) -> Result<sequential::Config> {
     Ok(sequential::Config::read(spec.module(), spec.seed(), &spec.options(&[]))?)
 }
 
+/// The side of a run's pictures in pixels, and the updates of an epoch where they follow from what was chosen.
+pub fn scale(spec: &Spec) -> Option<(usize, Option<u64>)> {
+    let task = IMAGES.iter().find(|task| task.name == spec.task())?;
+    let Some(view) = task.view else { return Some((View::ISOLATED.side(), None)) };
+    let config = product(view, spec).ok()?;
+    Some((config.view.side(), config.updates().ok()))
+}
+
 fn training(view: Option<View>, spec: &Spec, threads: usize) -> Result<Box<dyn Training>> {
     let (mnist, place) = (mnist(None)?, || format!("{} with {} and seed {}", spec.task(), spec.module(), spec.seed()));
     Ok(match view {

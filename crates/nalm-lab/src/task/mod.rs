@@ -11,7 +11,7 @@ mod table;
 
 pub use catalogue::{Alias, Catalogue, ModuleEntry};
 #[cfg(feature = "images")]
-pub use images::{IMAGES, Images};
+pub use images::{IMAGES, Images, scale as image_scale};
 pub use numbers::{About, Built, Numbers, Problem, numbers_row};
 pub(crate) use ranges::test_range_for;
 pub use ranges::{Ranges, published_test_range};

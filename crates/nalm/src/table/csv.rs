@@ -1,5 +1,7 @@
-//! Text with separators: commas, semicolons or tabs, with or without quotes, a byte order mark and carriage returns.
+//! Text with separators: commas, semicolons, tabs or bars, with or without quotes, a byte order mark and carriage returns, in UTF-8 or UTF-16, with decimal points or commas.
 
+use super::number::{self, Decimal, Marks};
+use super::utf8::Utf8;
 use super::{Table, find};
 use crate::Error;
 use csv::{ByteRecord, StringRecord};
@@ -13,12 +15,63 @@ const MOST_CELLS: u64 = 1 << 28;
 /// How much of the text is looked at to tell the separator.
 const HEAD: u64 = 1 << 16;
 
-const SEPARATORS: [u8; 3] = [b',', b';', b'\t'];
+const SEPARATORS: [u8; 4] = [b',', b';', b'\t', b'|'];
+
+/// What is known about a text with separators; the rest is found out.
+///
+/// ```
+/// use nalm::table::{Dialect, Records};
+///
+/// let text = "pieces\tprice\n2\t1,234\n".as_bytes();
+/// let mut records = Records::open(text, "prices.tsv", &Dialect::default().decimal(','))?;
+/// assert_eq!(records.next_record()?.unwrap().number(1)?, 1.234);
+/// # Ok::<(), nalm::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Dialect {
+    /// What stands between cells.
+    pub separator: Option<char>,
+    /// What stands before decimals: `.` or `,`.
+    pub decimal: Option<char>,
+}
+
+impl Dialect {
+    /// The same with this between cells.
+    pub fn separator(mut self, separator: char) -> Self {
+        self.separator = Some(separator);
+        self
+    }
+
+    /// The same with this before decimals: `.` or `,`.
+    pub fn decimal(mut self, decimal: char) -> Self {
+        self.decimal = Some(decimal);
+        self
+    }
+
+    fn checked(&self) -> Result<(Option<u8>, Option<Decimal>), Error> {
+        let refuse = |what, c: char, want| Err(Error::Value { what, got: format!("'{c}'"), want });
+        let decimal = match self.decimal {
+            None => None,
+            Some('.') => Some(Decimal::Point),
+            Some(',') => Some(Decimal::Comma),
+            Some(other) => return refuse("mark before decimals", other, "'.' or ','"),
+        };
+        let separator = match self.separator {
+            Some(c) if !c.is_ascii() || c == '"' || c == '\n' || c == '\r' || c.is_ascii_alphanumeric() => {
+                return refuse("separator of cells", c, "a comma, a semicolon, a tab, a bar or a space");
+            }
+            other => other.map(|c| c as u8),
+        };
+        Ok((separator, decimal))
+    }
+}
 
 /// Records of text with a header line, one at a time.
 ///
-/// The separator is the one of comma, semicolon and tab that the header has most of. Cells are trimmed, empty lines are skipped, and
-/// every record has as many cells as the header. Line ends within quotes are given as `\n`.
+/// The separator is the one of comma, semicolon, tab and bar that the header has most of, or the one that a first line `sep=;` names. Cells are trimmed, empty lines are skipped, and
+/// every record has as many cells as the header; empty ones after the last column are left out. Line ends within quotes are given as `\n`. Whether decimals stand after points or commas is told from the first
+/// 64 KiB. Thousands may be grouped by the other of the two, by apostrophes or by spaces.
 ///
 /// ```
 /// use nalm::table::Records;
@@ -34,34 +87,74 @@ pub struct Records<R> {
     name: String,
     headers: Vec<String>,
     separator: u8,
+    decimal: Decimal,
+    /// Lines before the text that the reader sees.
+    before: u64,
     reader: csv::Reader<Text<R>>,
     record: StringRecord,
 }
 
 /// What was looked at for the separator, the rest, and a line end.
-type Text<R> = Chain<Cursor<Vec<u8>>, Chain<UnixLines<R>, &'static [u8]>>;
+type Text<R> = Chain<Cursor<Vec<u8>>, Chain<UnixLines<Utf8<R>>, &'static [u8]>>;
 
 impl<R: Read> Records<R> {
     /// Reads the header. `name` is what errors call the text, such as the name of its file.
     pub fn new(reader: R, name: &str) -> Result<Self, Error> {
+        Self::open(reader, name, &Dialect::default())
+    }
+
+    /// The same where something is known about the text.
+    pub fn open(reader: R, name: &str, dialect: &Dialect) -> Result<Self, Error> {
+        let (wanted, decimal) = dialect.checked()?;
         // A last line without an end gets one, so that ends count lines.
-        let mut text = UnixLines { reader, after_return: false }.chain(&b"\n"[..]);
+        let mut text = UnixLines { reader: Utf8::new(reader), after_return: false }.chain(&b"\n"[..]);
         let mut head = Vec::new();
         text.by_ref().take(HEAD).read_to_end(&mut head).map_err(|error| unreadable(name, &error))?;
         if head.starts_with(b"\xef\xbb\xbf") {
             head.drain(..3);
         }
-        let separator = separator(&head);
-        let mut builder = csv::ReaderBuilder::new();
-        let builder = builder.delimiter(separator).has_headers(false).flexible(true);
-        let reader = builder.from_reader(Cursor::new(head).chain(text));
-        let (name, record) = (name.to_string(), StringRecord::new());
-        let mut records = Self { name, headers: Vec::new(), separator, reader, record };
+        let named = match head.as_slice() {
+            // Excel's own way to name the separator.
+            [b's' | b'S', b'e' | b'E', b'p' | b'P', b'=', separator, b'\n', ..] if separator.is_ascii() => {
+                Some(*separator)
+            }
+            _ => None,
+        };
+        head.drain(..if named.is_some() { 6 } else { 0 });
+        let separator = wanted.or(named).unwrap_or_else(|| separator(&head));
+        let builder = || {
+            let mut builder = csv::ReaderBuilder::new();
+            builder.delimiter(separator).has_headers(false).flexible(true);
+            builder
+        };
+        let decimal = decimal.unwrap_or_else(|| {
+            let mut marks = Marks::default();
+            let whole = head.len() < HEAD as usize - 16;
+            let mut reader = builder().from_reader(head.as_slice());
+            let mut records = reader.byte_records().skip(1).map_while(Result::ok).peekable();
+            while let Some(record) = records.next() {
+                // The last one may be cut off.
+                if whole || records.peek().is_some() {
+                    record
+                        .iter()
+                        .filter_map(|cell| std::str::from_utf8(cell).ok())
+                        .for_each(|cell| marks.see(cell.trim()));
+                }
+            }
+            marks.decimal(separator)
+        });
+        let reader = builder().from_reader(Cursor::new(head).chain(text));
+        let (name, record, before) = (name.to_string(), StringRecord::new(), u64::from(named.is_some()));
+        let mut records = Self { name, headers: Vec::new(), separator, decimal, before, reader, record };
         let Some(line) = records.read()? else {
             let (fault, instead) = ("there is nothing in it".into(), "the first line must name the columns".into());
             return Err(Error::File { file: records.name, line: None, column: None, fault, instead });
         };
-        let headers: Vec<String> = records.record.iter().map(|cell| cell.trim().to_string()).collect();
+        let mut headers: Vec<String> = records.record.iter().map(|cell| cell.trim().to_string()).collect();
+        // Spreadsheets save empty columns behind the last one.
+        while headers.len() > 1 && headers.last().is_some_and(String::is_empty) {
+            headers.pop();
+        }
         let mut places = HashMap::new();
         for (k, header) in headers.iter().enumerate() {
             let fault = match places.insert(header.as_str(), k) {
@@ -92,30 +185,42 @@ impl<R: Read> Records<R> {
         char::from(self.separator)
     }
 
+    /// What stands before decimals: `.` or `,`.
+    pub fn decimal(&self) -> char {
+        if self.decimal == Decimal::Comma { ',' } else { '.' }
+    }
+
     /// The next record, until there is none.
     pub fn next_record(&mut self) -> Result<Option<Record<'_>>, Error> {
         let Some(line) = self.read()? else { return Ok(None) };
-        let (got, want) = (self.record.len(), self.headers.len());
+        let want = self.headers.len();
+        let mut got = self.record.len();
+        // Empty cells behind the last column.
+        if got > want && (want..got).all(|k| self.record[k].trim().is_empty()) {
+            got = want;
+        }
         if got != want {
             let cells = |n| if n == 1 { "1 cell".to_string() } else { format!("{n} cells") };
             let fault = format!("{} where the header has {}", cells(got), cells(want));
             let instead = "give every line as many cells as the header".into();
             return Err(Error::File { file: self.name.clone(), line: Some(line), column: None, fault, instead });
         }
-        Ok(Some(Record { name: &self.name, headers: &self.headers, line, cells: &self.record }))
+        self.record.truncate(want);
+        let decimal = self.decimal;
+        Ok(Some(Record { name: &self.name, headers: &self.headers, line, decimal, cells: &self.record }))
     }
 
     /// Reads one record and returns the line in which it starts.
     fn read(&mut self) -> Result<Option<u64>, Error> {
-        let Self { name, headers, reader, record, .. } = self;
+        let Self { name, headers, reader, record, before: skipped, .. } = self;
         let mut bytes = mem::take(record).into_byte_record();
         if !reader.read_byte_record(&mut bytes).map_err(|error| unreadable(name, &error))? {
             return Ok(None);
         }
         // The reader's own count is that before any empty lines, so lines are counted back from where the record ends.
         let within = bytes.as_slice().iter().filter(|&&byte| byte == b'\n').count() as u64;
-        let line = reader.position().line().saturating_sub(1 + within);
-        let before = bytes.position().map_or(1, |position| position.line());
+        let line = *skipped + reader.position().line().saturating_sub(1 + within);
+        let before = *skipped + bytes.position().map_or(1, |position| position.line());
         if line < before {
             // The last line end belongs to a cell, where it should have ended the record.
             let (fault, instead) = ("a quote is opened and never closed", "close it or leave it out".into());
@@ -144,6 +249,7 @@ pub struct Record<'a> {
     name: &'a str,
     headers: &'a [String],
     line: u64,
+    decimal: Decimal,
     cells: &'a StringRecord,
 }
 
@@ -166,19 +272,39 @@ impl<'a> Record<'a> {
     /// The cell of this column, counted from 0, as a finite number.
     pub fn number(&self, column: usize) -> Result<f64, Error> {
         let cell = self.get(column).unwrap_or_default();
-        match cell.parse::<f64>() {
-            Ok(number) if number.is_finite() => return Ok(number),
-            _ => {}
-        }
-        let missing = ["na", "n/a", "nan", "null"].iter().any(|word| cell.eq_ignore_ascii_case(word));
+        let wrong = match number::parse(cell, self.decimal) {
+            Ok(number) => return Ok(number),
+            Err(wrong) => wrong,
+        };
         let (fault, instead) = if cell.is_empty() {
             ("the cell is empty".into(), "fill it in or leave out the line")
-        } else if missing {
+        } else if number::is_missing(cell) {
             (format!("'{cell}' stands for a missing number"), "fill it in or leave out the line")
+        } else if wrong == number::Wrong::Unclear {
+            let (as_thousands, as_decimal) = (cell.replace(',', ""), cell.replace(',', "."));
+            let fault = format!("'{cell}' may be {as_thousands} or {as_decimal}");
+            (fault, "say whether decimals stand after a point or a comma")
+        } else if self.decimal == Decimal::Comma {
+            (format!("'{cell}' is not a finite number"), "write it like 1,5 or -2e-3, as the numbers before it")
         } else {
             (format!("'{cell}' is not a finite number"), "write it like 1.5 or -2e-3")
         };
         Err(self.fault(column, fault, instead))
+    }
+
+    /// Whether the cell of this column, counted from 0, is a number that can be read in two ways.
+    pub(super) fn is_unclear(&self, column: usize) -> bool {
+        self.get(column).is_some_and(|cell| number::parse(cell, self.decimal) == Err(number::Wrong::Unclear))
+    }
+
+    /// Whether the cell of this column, counted from 0, is empty or stands for a missing number, as `NA` does.
+    pub fn is_missing(&self, column: usize) -> bool {
+        self.get(column).is_none_or(number::is_missing)
+    }
+
+    /// The power of ten of the last digit that the number in this column is printed with: -2 for 3.14, 0 for 120, -4 for 1.5e-3. Nothing if it is no number.
+    pub fn last_digit(&self, column: usize) -> Option<i32> {
+        number::last_digit(self.get(column)?, self.decimal)
     }
 
     /// An error that names file, line and column.

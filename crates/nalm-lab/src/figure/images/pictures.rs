@@ -1,8 +1,7 @@
 //! Samples as the network sees them, and what the transformers make of them.
 
 use crate::figure::mosaic::mosaic;
-use crate::figure::slots::WIDTH;
-use crate::figure::svg::{Anchor, Svg, rectangle};
+use crate::figure::svg::{Anchor, Paper, Svg, rectangle};
 use crate::figure::{Figure, record};
 use crate::summary::Results;
 use crate::summary::histories::models;
@@ -21,7 +20,7 @@ struct Drawn {
 const GAP: f64 = 8.0;
 
 /// Samples of one run, or of several where they look at different things.
-pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
+pub(super) fn draw(results: &Results<'_>, paper: Paper) -> Option<Figure> {
     let models = models(results, 0);
     let mut shown: Vec<(&str, Vec<Vec<Drawn>>)> = Vec::new();
     for model in &models {
@@ -37,13 +36,13 @@ pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
         }
     }
     let first = shown.first()?.1.first()?;
-    let columns = if first.len() < 3 { 8 } else { 6 };
-    let side = (WIDTH - 24.0 - (columns - 1) as f64 * GAP) / columns as f64;
+    let columns = if first.len() < 3 { paper.choose(8, 4) } else { paper.choose(6, 3) };
+    let side = (paper.width() - 24.0 - (columns - 1) as f64 * GAP) / columns as f64;
     let caption = match first.iter().any(|picture| picture.channels == 2) {
         true => "Test samples, one digit in blue and one in orange, and what each transformer makes of them",
         false => "Test samples",
     };
-    let mut svg = Svg::new(caption, WIDTH);
+    let mut svg = Svg::new(caption, paper.width());
     let mut data = vec![record(&[&"model", &"sample", &"picture", &"width", &"channels", &"pixels"])];
     let mut top = 12.0;
     for (label, samples) in &shown {
@@ -69,6 +68,8 @@ pub(super) fn draw(results: &Results<'_>) -> Option<Figure> {
 }
 
 fn paint(svg: &mut Svg, picture: &Drawn, left: f64, top: f64, side: f64) {
+    // Ink is dark on any paper.
+    svg.fill(&rectangle(left, top, side, side), "#fefefe");
     let shades: Vec<u32> = picture.pixels.chars().map(|c| c.to_digit(16).unwrap_or(0)).collect();
     let cells: Vec<&[u32]> = shades.chunks_exact(picture.channels.max(1)).collect();
     let size = side / picture.width as f64;
@@ -78,7 +79,7 @@ fn paint(svg: &mut Svg, picture: &Drawn, left: f64, top: f64, side: f64) {
     for (cell, d) in paths.into_iter().filter(|(cell, _)| cell.iter().any(|shade| *shade > 0)) {
         svg.put(format!("<path d=\"{d}\" fill=\"{}\" shape-rendering=\"crispEdges\"/>", ink(cell)));
     }
-    svg.stroke(&rectangle(left, top, side, side), "#999999", 0.7);
+    svg.stroke(&rectangle(left, top, side, side), "#bbbbbb", 0.7);
 }
 
 /// Grey for one channel; blue and orange, which multiply to a dark brown, for two.

@@ -1,0 +1,92 @@
+//! `nalm check`: the rows that a saved formula does not hold for.
+
+use super::fit::open;
+use super::predict::Placed;
+use crate::arguments::Check;
+use anyhow::{Result, ensure};
+use nalm::table::Records;
+use nalm_lab::Registry;
+use nalm_lab::fit::Models;
+use serde_json::{Value, json};
+use std::io::Write;
+
+/// What came of one formula.
+#[derive(Default)]
+struct Found {
+    rows: u64,
+    missing: u64,
+    broken: u64,
+    listed: Vec<Broken>,
+}
+
+struct Broken {
+    line: u64,
+    got: f64,
+    want: f64,
+    allowed: f64,
+}
+
+pub(crate) fn run(registry: &Registry, arguments: &Check) -> Result<()> {
+    let models = Models::load(&*registry.files, &arguments.model)?;
+    let file = open(registry, &arguments.file)?;
+    let mut records = Records::open(file, &arguments.file.display().to_string(), &arguments.dialect.dialect())?;
+    let placed = Placed::all(&models, &records)?;
+    let targets = models.models.iter().map(|model| records.position(&model.target)).collect::<Result<Vec<_>, _>>()?;
+    let mut all: Vec<Found> = models.models.iter().map(|_| Found::default()).collect();
+    while let Some(record) = records.next_record()? {
+        for ((placed, &target), found) in placed.iter().zip(&targets).zip(&mut all) {
+            let want = if record.is_missing(target) { None } else { placed.value(&record)? };
+            let Some(want) = want else {
+                found.missing += 1;
+                continue;
+            };
+            found.rows += 1;
+            let got = record.number(target)?;
+            let digit = libm::pow(10.0, f64::from(record.last_digit(target).unwrap_or(0)));
+            let allowed = placed.model.tolerance.allowed(want, digit);
+            // A formula without a value does not hold.
+            if (got - want).abs() <= allowed {
+                continue;
+            }
+            found.broken += 1;
+            if found.listed.len() < arguments.most {
+                found.listed.push(Broken { line: record.line(), got, want, allowed });
+            }
+        }
+    }
+    let all: Vec<_> = models.models.iter().zip(all).collect();
+    if arguments.json {
+        let one = |(model, found): &(&nalm_lab::fit::Model, Found)| -> Value {
+            let row = |b: &Broken| json!({"line": b.line, "value": b.got, "formula": b.want, "difference": b.got - b.want, "allowed": b.allowed});
+            json!({
+                "target": model.target, "formula": model.formula, "rows": found.rows, "missing": found.missing,
+                "broken": found.broken, "listed": found.listed.iter().map(row).collect::<Vec<_>>(),
+            })
+        };
+        super::print_json(&all.iter().map(one).collect::<Vec<_>>())?;
+    } else {
+        let mut out = std::io::stdout().lock();
+        for (model, found) in &all {
+            for Broken { line, got, want, allowed } in &found.listed {
+                let target = crate::shown(&model.target);
+                writeln!(
+                    out,
+                    "line {line}: {target} is {got}, the formula gives {want} (at most {allowed:.1e} apart)"
+                )?;
+            }
+            let more = found.broken - found.listed.len() as u64;
+            if more > 0 {
+                writeln!(out, "and {more} more")?;
+            }
+            let formula = format!("{} = {}", model.target, model.formula);
+            let (broken, rows) = (found.broken, found.rows);
+            writeln!(out, "{broken} of {rows} rows break {}", crate::shown(&formula))?;
+            if found.missing > 0 {
+                writeln!(out, "{} rows lack a number and were not checked", found.missing)?;
+            }
+        }
+    }
+    let broken: u64 = all.iter().map(|(_, found)| found.broken).sum();
+    ensure!(broken == 0, "{broken} rows break the formula");
+    Ok(())
+}

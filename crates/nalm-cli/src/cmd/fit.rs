@@ -1,0 +1,286 @@
+//! `nalm fit`: the formula behind a column of a CSV file.
+
+use crate::arguments::{Fit, Forms};
+use crate::signal::Listening;
+use anyhow::{Result, bail, ensure};
+use nalm::Table;
+use nalm::expression::Language;
+use nalm::formula::source_of;
+use nalm::table::{Dialect, Records, Sample, Wanted};
+use nalm_fit::{Holdout, Observer, Problem, Unit, fit};
+use nalm_lab::Error::{self, Request};
+use nalm_lab::Registry;
+use nalm_lab::files;
+use nalm_lab::fit::{Answer, LANGUAGES, Model, Models, page};
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::Write;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::time::Instant;
+
+/// More candidates than this are not listed.
+const MOST_LISTED: usize = 8;
+
+pub(crate) fn run(registry: &Registry, arguments: &Fit) -> Result<()> {
+    let language = arguments.write.as_deref().map(language).transpose()?;
+    let dialect = arguments.dialect.dialect();
+    let headers = Records::open(open(registry, &arguments.file)?, &name(&arguments.file), &dialect)?.headers().to_vec();
+    let targets = match arguments.target.as_slice() {
+        [] => headers.last().cloned().into_iter().collect(),
+        given => columns(given, &headers)?,
+    };
+    let (inputs, ignored) = (columns(&arguments.inputs, &headers)?, columns(&arguments.ignore, &headers)?);
+    if let Some(both) = targets.iter().chain(&inputs).find(|name| ignored.contains(name)) {
+        bail!(Request(format!("the column '{both}' is to be ignored and used; decide for one")));
+    }
+    let mut wanted =
+        Wanted::default().most_rows(arguments.most_rows as usize).units(arguments.units.as_deref() == Some("row"));
+    wanted = match inputs.as_slice() {
+        [] => wanted.ignored(ignored),
+        inputs => {
+            wanted.columns(inputs.iter().chain(targets.iter().filter(|target| !inputs.contains(target))).cloned())
+        }
+    };
+    let mut sample = Table::sample(open(registry, &arguments.file)?, &name(&arguments.file), &dialect, &wanted)?;
+    notes(&sample, arguments.json);
+    let holdout = holdout(registry, arguments, &dialect, &mut sample)?;
+    for target in &targets {
+        if let Some(left_out) = sample.left_out.iter().find(|left_out| left_out.column == *target) {
+            bail!(Request(format!("{left_out}, and cannot be explained; name another target")));
+        }
+    }
+    let units = units(registry, arguments, &sample)?;
+    let listening = Listening::new();
+    let mut answers = Vec::new();
+    for target in &targets {
+        let names = sample.table.names().iter().filter(|name| !targets.contains(name));
+        let own: Vec<String> = if inputs.is_empty() { names.cloned().collect() } else { inputs.clone() };
+        let mut problem = Problem::new(&sample.table, target)?.inputs(own.clone());
+        problem = problem.holdout(holdout.clone()).printed(sample.printed(target)?);
+        problem = problem.physical_constants(arguments.physical_constants).forms(match arguments.forms {
+            Forms::Arithmetic => nalm_fit::Forms::Arithmetic,
+            Forms::All => nalm_fit::Forms::All,
+        });
+        if let Some(units) = &units {
+            let unit = |name: &String| units.get(name).cloned().unwrap_or_default();
+            problem = problem.units(own.iter().map(unit).collect(), unit(target));
+        }
+        let start = Instant::now();
+        let report = fit(&problem, &mut Watch(&listening))?;
+        let seconds = start.elapsed().as_secs_f64();
+        let outside = problem.held_back()?;
+        answers.push(Answer::new(target, own, sample.headers.clone(), report, seconds).outside(outside));
+        if listening.is_asked_to_stop() {
+            break;
+        }
+    }
+    match language {
+        Some(language) => write(&answers, language)?,
+        None if arguments.json => match answers.as_slice() {
+            [one] => super::print_json(&one.json())?,
+            all => super::print_json(&all.iter().map(Answer::json).collect::<Vec<_>>())?,
+        },
+        None => print(&answers)?,
+    }
+    if let Some(path) = &arguments.html {
+        files::replace(&*registry.files, path, page(&answers, &sample.table)?.as_bytes())?;
+    }
+    if let Some(path) = &arguments.save {
+        let models = answers.iter().map(|answer| Model::new(answer, &sample.table)).collect::<Result<_, Error>>()?;
+        Models::new(models).save(&*registry.files, path)?;
+    }
+    ensure!(!listening.is_asked_to_stop(), Error::Stopped);
+    Ok(())
+}
+
+/// Lets a signal stop the search; what was found until then is printed.
+struct Watch<'a>(&'a Listening);
+
+impl Observer for Watch<'_> {
+    fn engine(&mut self, _: &'static str, _: usize, _: usize) -> ControlFlow<()> {
+        self.working()
+    }
+
+    fn working(&mut self) -> ControlFlow<()> {
+        if self.0.is_asked_to_stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+fn name(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// Opens a file to be read from its beginning to its end.
+pub(super) fn open(registry: &Registry, path: &Path) -> Result<File> {
+    let wrong = || Error::file("cannot read", path);
+    if path.is_dir() {
+        Err(wrong()(std::io::ErrorKind::IsADirectory.into()))?;
+    }
+    Ok(registry.files.open(path).map_err(wrong())?)
+}
+
+/// Names of columns from what was typed: a name as it stands, or several with commas between them.
+fn columns(typed: &[String], headers: &[String]) -> Result<Vec<String>> {
+    let mut names: Vec<String> = Vec::new();
+    for text in typed {
+        let parts = if headers.contains(text) { vec![text.as_str()] } else { text.split(',').map(str::trim).collect() };
+        for part in parts {
+            if !headers.iter().any(|header| header == part) {
+                let valid: Vec<&str> = headers.iter().map(String::as_str).collect();
+                bail!(nalm::Error::unknown("column", part, &valid));
+            }
+            if !names.iter().any(|name| name == part) {
+                names.push(part.into());
+            }
+        }
+    }
+    Ok(names)
+}
+
+fn language(name: &str) -> Result<Language, nalm::Error> {
+    let names: Vec<&str> = LANGUAGES.iter().map(|(name, _)| *name).collect();
+    let found = LANGUAGES.iter().find(|(known, _)| *known == name);
+    found.map(|(_, language)| *language).ok_or_else(|| nalm::Error::unknown("language", name, &names))
+}
+
+/// Says what of the file is not used.
+fn notes(sample: &Sample, json: bool) {
+    for left_out in &sample.left_out {
+        say!("note: {left_out}; it is left out");
+    }
+    let rows = sample.table.rows();
+    if rows + sample.missing < usize::try_from(sample.rows).unwrap_or(usize::MAX) {
+        say!("note: of {} rows, {} were drawn at random, the same ones every time", sample.rows, rows + sample.missing);
+    }
+    if sample.missing > 0 {
+        say!("note: {} rows with missing cells are left out", sample.missing);
+    }
+    if sample.repeated > 0 && !json {
+        say!("note: {} rows are repetitions of others", sample.repeated);
+    }
+}
+
+/// Which rows are held back; those of a file are put behind the others.
+fn holdout(registry: &Registry, arguments: &Fit, dialect: &Dialect, sample: &mut Sample) -> Result<Holdout> {
+    let file = match arguments.holdout.as_str() {
+        "extreme" => return Ok(Holdout::Extreme),
+        "random" => return Ok(Holdout::Random),
+        file => Path::new(file),
+    };
+    if !file.exists() && !arguments.holdout.contains(['.', '/']) {
+        bail!(nalm::Error::unknown("holdout", &arguments.holdout, &["extreme", "random", "a CSV file"]));
+    }
+    let wanted = Wanted::default().columns(sample.table.names().to_vec()).most_rows(arguments.most_rows as usize);
+    let wanted = wanted.units(arguments.units.as_deref() == Some("row"));
+    let more = Table::sample(open(registry, file)?, &name(file), dialect, &wanted)?;
+    notes(&more, arguments.json);
+    let first = sample.table.rows();
+    let both = |column: &String| -> Result<(String, Vec<f64>)> {
+        Ok((column.clone(), [sample.table.column(column)?, more.table.column(column)?].concat()))
+    };
+    let table = Table::new(sample.table.names().iter().map(both).collect::<Result<Vec<_>>>()?)?;
+    for (digits, more) in sample.last_digits.iter_mut().zip(more.last_digits) {
+        digits.extend(more);
+    }
+    sample.lines.extend(more.lines);
+    sample.table = table;
+    Ok(Holdout::Rows((first..sample.table.rows()).collect()))
+}
+
+/// Units by column.
+fn units(registry: &Registry, arguments: &Fit, sample: &Sample) -> Result<Option<HashMap<String, Unit>>> {
+    let parsed = |column: &str, unit: &str| -> Result<(String, Unit)> {
+        Ok((column.to_string(), if unit.is_empty() { Unit::default() } else { unit.parse()? }))
+    };
+    let Some(given) = arguments.units.as_deref() else { return Ok(None) };
+    if given == "row" {
+        let named = sample.table.names().iter().zip(&sample.units);
+        return Ok(Some(named.map(|(column, unit)| parsed(column, unit)).collect::<Result<_>>()?));
+    }
+    let file = Path::new(given);
+    let mut records = Records::new(open(registry, file)?, given)?;
+    let (column, unit) = (records.position("column")?, records.position("unit")?);
+    let mut units = HashMap::new();
+    while let Some(record) = records.next_record()? {
+        let (column, unit) = (record.get(column).unwrap_or_default(), record.get(unit).unwrap_or_default());
+        if !sample.headers.iter().any(|header| header == column) {
+            let valid: Vec<&str> = sample.headers.iter().map(String::as_str).collect();
+            bail!(nalm::Error::unknown("column", column, &valid));
+        }
+        let (column, unit) = parsed(column, unit)?;
+        units.insert(column, unit);
+    }
+    Ok(Some(units))
+}
+
+/// The formulas alone.
+fn write(answers: &[Answer], language: Language) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    for answer in answers {
+        let Some(best) = answer.best() else {
+            bail!(Request(format!("there is no formula for '{}': {}", answer.target, answer.report.sentence)));
+        };
+        let columns = answer.columns(&best.expression);
+        match language {
+            Language::Rust | Language::C | Language::Python => {
+                let own = language.names(&[&answer.target]).remove(0);
+                // A function may not have the name of its argument.
+                let name = if columns.contains(&own.as_str()) { format!("{own}_of") } else { own };
+                let name = if source_of(&best.expression, &name, &columns, language).is_ok() {
+                    name
+                } else {
+                    "formula".into()
+                };
+                write!(out, "{}", source_of(&best.expression, &name, &columns, language)?)?;
+            }
+            _ => writeln!(out, "{}", crate::shown(&answer.write(&best.expression, language)))?,
+        }
+    }
+    Ok(())
+}
+
+fn print(answers: &[Answer]) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    for (k, answer) in answers.iter().enumerate() {
+        if k > 0 {
+            writeln!(out)?;
+        }
+        let report = &answer.report;
+        if let Some(best) = answer.best() {
+            let formula = answer.write(&best.expression, Language::Plain);
+            writeln!(out, "{}", crate::shown(&format!("{} = {formula}", answer.target)))?;
+        }
+        writeln!(out, "{}", crate::shown(&report.sentence))?;
+        for flag in &report.flags {
+            writeln!(out, "{}", crate::shown(&format!("note: {flag}")))?;
+        }
+        if let Some(best) = answer.best()
+            && best.coefficients.iter().any(|c| c.low < c.high)
+        {
+            for c in &best.coefficients {
+                writeln!(out, "constant {} [{}, {}]", c.value, c.low, c.high)?;
+            }
+        }
+        let (inside, outside, seconds) = (report.rows_inside, report.rows_outside, answer.seconds);
+        writeln!(out, "{inside} rows fitted to, {outside} held back; {seconds:.3} s")?;
+        if !report.candidates.is_empty() {
+            writeln!(out, "\ncomplexity  error inside  outside   engine            formula")?;
+        }
+        for candidate in report.candidates.iter().take(MOST_LISTED) {
+            let formula = answer.write(&candidate.expression, Language::Plain);
+            let formula = crate::shown(&formula);
+            let (inside, outside) = (candidate.error_inside, candidate.error_outside);
+            writeln!(
+                out,
+                "{:>10}  {inside:>12.2e}  {outside:>8.2e}  {:16}  {formula}",
+                candidate.complexity, candidate.engine
+            )?;
+        }
+        let more = report.candidates.len().saturating_sub(MOST_LISTED);
+        if more > 0 {
+            writeln!(out, "and {more} more (--json has all)")?;
+        }
+    }
+    Ok(())
+}

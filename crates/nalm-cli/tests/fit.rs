@@ -1,0 +1,227 @@
+//! `nalm fit`, `predict`, `check` and `bench fit` as a user meets them: files in, formulas out, and every form of a formula with the same values.
+
+mod common;
+
+use common::{fails_with, json, nalm, succeed};
+use nalm::expression::Expression;
+use serde_json::Value;
+use std::fmt::Write;
+use std::path::Path;
+
+/// Rows of numbers that follow from the row's own, in no order that anything depends on.
+fn table(rows: u32, target: impl Fn(f64, f64) -> String) -> String {
+    let mut text = String::from("region,net price,pieces,day,total\n");
+    for k in 0..rows {
+        let (price, pieces) = (1.5 + f64::from(k * 37 % 101) / 8.0, 1.0 + f64::from(k * 53 % 17));
+        writeln!(text, "north,{price},{pieces},{},{}", k % 7, target(price, pieces)).unwrap();
+    }
+    text
+}
+
+fn put(folder: &Path, name: &str, text: &str) {
+    std::fs::write(folder.join(name), text).unwrap();
+}
+
+fn product(price: f64, pieces: f64) -> String {
+    format!("{}", 1.25 * price * pieces)
+}
+
+#[test]
+fn a_formula_is_found_saved_used_and_checked() {
+    let here = tempfile::tempdir().unwrap();
+    let here = here.path();
+    put(here, "sales.csv", &table(120, product));
+    let text = succeed(here, &["fit", "sales.csv", "--save", "total.json", "--html", "total.html"]);
+    assert!(text.starts_with("total = "), "{text}");
+    assert!(text.contains("xact"), "{text}");
+    let notes = String::from_utf8(nalm(here, &["fit", "sales.csv"]).stderr).unwrap();
+    assert_eq!(notes, "note: the column 'region' holds text ('north', line 2); it is left out\n");
+
+    let answer = json(here, &["fit", "sales.csv", "--json"]);
+    assert_eq!((&answer["verdict"], &answer["precision"]), (&"exact".into(), &"f64".into()));
+    assert_eq!(answer["columns"], serde_json::json!(["net price", "pieces"]));
+    assert_eq!(answer["python_names"], serde_json::json!({"net price": "net_price", "pieces": "pieces"}));
+    assert_eq!(answer["inputs"], serde_json::json!(["net price", "pieces", "day"]));
+    for key in ["text", "python", "latex", "sympy", "rust", "c", "spreadsheet"] {
+        assert!(answer["formula"][key].is_string(), "{key}");
+        assert!(answer["candidates"][0]["formula"][key].is_string(), "{key}");
+    }
+    for key in ["error_inside", "error_outside", "rows_outside", "seconds"] {
+        assert!(answer[key].is_number(), "{key}");
+    }
+    assert!(answer["engine"].is_string() && answer["sentence"].is_string());
+    let formula: Expression = answer["formula"]["text"].as_str().unwrap().parse().unwrap();
+    let value = formula.evaluate(&|name| if name == "pieces" { 4.0 } else { 100.0 });
+    assert!((value - 500.0).abs() < 1e-9, "{formula}");
+
+    // Rows far outside of what was fitted to.
+    put(here, "new.csv", "pieces;net price;who\n1000;12,5;a\n3;;b\n");
+    let got = succeed(here, &["predict", "total.json", "new.csv"]);
+    assert_eq!(got, "pieces;net price;who;total\n1000;12,5;a;15625\n3;;b;\n");
+    succeed(here, &["predict", "total.json", "new.csv", "--out", "out.csv"]);
+    assert_eq!(std::fs::read_to_string(here.join("out.csv")).unwrap(), got);
+    let own = succeed(here, &["predict", "total.json", "sales.csv"]);
+    assert!(own.starts_with("region,net price,pieces,day,total,total predicted\n"));
+    for line in own.lines().skip(1) {
+        let cells: Vec<f64> = line.split(',').skip(4).map(|cell| cell.parse().unwrap()).collect();
+        assert!((cells[0] - cells[1]).abs() <= 1e-12 * cells[0].abs(), "{line}");
+    }
+
+    succeed(here, &["check", "total.json", "sales.csv"]);
+    let broken = table(120, product).replacen("north,6.125,3,1,", "north,6.125,3,1,9", 1);
+    assert_ne!(broken, table(120, product), "the line to break is there");
+    put(here, "broken.csv", &broken);
+    fails_with(here, &["check", "total.json", "broken.csv"], 1, "1 rows break the formula");
+    let listed = nalm(here, &["check", "total.json", "broken.csv", "--json"]);
+    let listed: Value = serde_json::from_slice(&listed.stdout).unwrap();
+    assert_eq!((listed[0]["broken"].as_u64(), listed[0]["rows"].as_u64()), (Some(1), Some(120)));
+    let line = listed[0]["listed"][0]["line"].as_u64().unwrap() as usize;
+    assert!(broken.lines().nth(line - 1).unwrap().starts_with("north,6.125,3,1,9"));
+
+    let page = std::fs::read_to_string(here.join("total.html")).unwrap();
+    for want in ["What makes total?", "<svg", "held back", "Candidates", "spreadsheet"] {
+        assert!(page.contains(want), "{want}");
+    }
+    assert!(!page.contains(".csv\""), "a page of its own links to no files");
+}
+
+#[test]
+fn every_language_is_written_and_the_saved_formula_is_the_printed_one() {
+    let here = tempfile::tempdir().unwrap();
+    let here = here.path();
+    put(here, "sales.csv", &table(120, product));
+    succeed(here, &["fit", "sales.csv", "--save", "m.json"]);
+    let saved: Value = serde_json::from_slice(&std::fs::read(here.join("m.json")).unwrap()).unwrap();
+    let text = succeed(here, &["fit", "sales.csv", "--write", "text"]);
+    assert_eq!(saved["models"][0]["formula"], text.trim());
+    let python = succeed(here, &["fit", "sales.csv", "--write", "python"]);
+    assert!(python.contains("def total(net_price, pieces):\n    return "), "{python}");
+    let c = succeed(here, &["fit", "sales.csv", "--write", "c"]);
+    assert!(c.contains("double total(double net_price, double pieces) {"), "{c}");
+    let cells = succeed(here, &["fit", "sales.csv", "--write", "spreadsheet"]);
+    assert!(cells.starts_with('=') && cells.contains("B2") && cells.contains("C2"), "{cells}");
+    fails_with(here, &["fit", "sales.csv", "--write", "cobol"], 2, "unknown language 'cobol'");
+}
+
+#[test]
+fn printed_numbers_and_european_files_are_understood() {
+    let here = tempfile::tempdir().unwrap();
+    let here = here.path();
+    let text = table(150, |price, pieces| format!("{:.2}", 1.19 * price * pieces));
+    put(here, "cents.csv", &text);
+    let answer = json(here, &["fit", "cents.csv", "--json"]);
+    let formula = answer["formula"]["text"].as_str().unwrap_or_default();
+    assert_ne!(answer["precision"], "f64", "{formula}");
+    let european = text.replace(',', ";").replace('.', ",");
+    put(here, "europa.csv", &european);
+    let same = json(here, &["fit", "europa.csv", "--json"]);
+    assert_eq!((&same["formula"], &same["verdict"]), (&answer["formula"], &answer["verdict"]));
+    let told = json(here, &["fit", "europa.csv", "--json", "--separator", ";", "--decimal", "comma"]);
+    assert_eq!(told["formula"], answer["formula"]);
+}
+
+#[test]
+fn several_targets_chosen_columns_and_a_file_held_back() {
+    let here = tempfile::tempdir().unwrap();
+    let here = here.path();
+    let mut text = String::from("a,b,product,quotient\n");
+    for k in 0..80 {
+        let (a, b) = (1.0 + f64::from(k * 7 % 31), 2.0 + f64::from(k * 11 % 29));
+        writeln!(text, "{a},{b},{},{}", a * b, a / b).unwrap();
+    }
+    put(here, "two.csv", &text);
+    let all =
+        json(here, &["fit", "two.csv", "--target", "product", "--target", "quotient", "--json", "--save", "m.json"]);
+    let verdicts: Vec<&Value> = all.as_array().unwrap().iter().map(|answer| &answer["verdict"]).collect();
+    assert_eq!(verdicts, ["exact", "exact"]);
+    assert_eq!(all[0]["inputs"], serde_json::json!(["a", "b"]));
+    let predicted = succeed(here, &["predict", "m.json", "two.csv"]);
+    assert!(predicted.starts_with("a,b,product,quotient,product predicted,quotient predicted\n"));
+    let one = json(here, &["fit", "two.csv", "--inputs", "a,b", "--target", "product", "--json"]);
+    assert_eq!(one["inputs"], serde_json::json!(["a", "b"]));
+    put(here, "more.csv", "b,a,product\n100,200,20000\n300,1000,300000\n7,8,56\n9,10,90\n");
+    let held = json(
+        here,
+        &["fit", "two.csv", "--ignore", "quotient", "--target", "product", "--holdout", "more.csv", "--json"],
+    );
+    assert_eq!((held["rows_outside"].as_u64(), held["rows_inside"].as_u64()), (Some(4), Some(80)));
+    assert_eq!(held["verdict"], "exact");
+}
+
+#[test]
+fn what_cannot_be_done_is_said_with_its_reason() {
+    let here = tempfile::tempdir().unwrap();
+    let here = here.path();
+    put(here, "sales.csv", &table(60, product));
+    let wrong: [(&[&str], &str); 10] = [
+        (&["fit", "nothing.csv"], "cannot read nothing.csv"),
+        (&["fit", "."], "cannot read ."),
+        (&["fit", "sales.csv", "--target", "totel"], "did you mean 'total'?"),
+        (&["fit", "sales.csv", "--target", "region"], "holds text"),
+        (&["fit", "sales.csv", "--inputs", "region"], "'north' is not a finite number"),
+        (&["fit", "sales.csv", "--ignore", "total"], "to be ignored and used"),
+        (&["fit", "sales.csv", "--inputs", "total,pieces"], "one of the inputs"),
+        (&["fit", "sales.csv", "--holdout", "extremes"], "did you mean 'extreme'?"),
+        (&["fit", "sales.csv", "--separator", "ab"], "one character"),
+        (&["predict", "sales.csv", "sales.csv"], "this is no file of formulas"),
+    ];
+    for (arguments, hint) in wrong {
+        fails_with(here, arguments, 2, hint);
+    }
+    put(here, "few.csv", "a,b\n1,2\n2,4\n3,6\n");
+    fails_with(here, &["fit", "few.csv"], 2, "too few");
+    put(here, "constant.csv", &table(60, |_, _| "7".into()));
+    fails_with(here, &["fit", "constant.csv"], 2, "in all rows");
+    // Nothing to find is an answer, and nothing is saved of it.
+    let noise = table(60, |price, pieces| format!("{}", (price * 12.9898 + pieces * 78.233).sin() * 43758.5453 % 1.0));
+    put(here, "noise.csv", &noise);
+    let answer = json(here, &["fit", "noise.csv", "--json"]);
+    assert_ne!(answer["verdict"], "exact");
+    if answer["verdict"] == "none" {
+        assert_eq!(answer["formula"], Value::Null);
+        fails_with(here, &["fit", "noise.csv", "--save", "no.json"], 2, "there is no formula");
+        assert!(!here.join("no.json").exists());
+    }
+    put(here, "other.csv", "pieces\n1\n");
+    succeed(here, &["fit", "sales.csv", "--save", "m.json"]);
+    fails_with(here, &["predict", "m.json", "other.csv"], 2, "needs it");
+    fails_with(here, &["check", "m.json", "other.csv"], 2, "unknown column 'net price'");
+}
+
+#[test]
+fn the_benchmark_counts_and_judges() {
+    let here = tempfile::tempdir().unwrap();
+    let here = here.path();
+    let arguments =
+        ["bench", "fit", "--suite", "feynman", "--rows", "100", "--only", "I.12.1", "--only", "I.29.4", "--json"];
+    let got = json(here, &arguments);
+    let part = &got["parts"][0];
+    assert_eq!(
+        (part["tables"].as_u64(), part["right"].as_u64(), part["false_exact"].as_u64()),
+        (Some(2), Some(2), Some(0))
+    );
+    assert_eq!(part["outcomes"][0]["id"], "I.12.1");
+    assert_eq!(part["published"]["ai_feynman_0"]["percent"], 100.0);
+    let text = succeed(here, &["bench", "fit", "--suite", "feynman", "--only", "I.12.1", "--each"]);
+    assert!(text.contains("right") && text.contains("| suite |"), "{text}");
+    fails_with(here, &["bench", "fit", "--suite", "feinman"], 2, "did you mean 'feynman'?");
+    fails_with(here, &["bench", "fit", "--suite", "own", "--only", "margins"], 2, "did you mean 'margin'?");
+    put(here, "page.md", "# Title\n<!-- nalm:bench-fit table -->\n<!-- /nalm:bench-fit table -->\n");
+    succeed(here, &["bench", "fit", "--suite", "feynman", "--only", "I.12.1", "--readme", "page.md"]);
+    assert!(std::fs::read_to_string(here.join("page.md")).unwrap().contains("| feynman, 300 rows | 1 | 1 |"));
+}
+
+/// The README shows what a user gets.
+#[test]
+fn the_example_of_the_readme_is_what_is_printed() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
+    let sales = std::fs::read_to_string(root.join("docs/sales.csv")).unwrap();
+    let head: String = sales.lines().take(5).map(|line| format!("{line}\n")).collect();
+    let here = tempfile::tempdir().unwrap();
+    put(here.path(), "sales.csv", &sales);
+    let printed = succeed(here.path(), &["fit", "sales.csv"]);
+    let lines: String = printed.lines().take(1).map(|line| format!("{line}\n")).collect();
+    let want = format!("$ head -5 sales.csv\n{head}$ nalm fit sales.csv\n{lines}```");
+    assert!(readme.contains(&want), "the README should have:\n{want}");
+}

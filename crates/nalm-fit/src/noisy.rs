@@ -1,0 +1,676 @@
+//! Formulas for noisy targets: candidates of all engines, fitted in the units of the target, made simple as far as their errors allow, and
+//! chosen by the length of their description.
+
+use crate::columns::{Columns, Split, View};
+use crate::constants;
+use crate::dense::{Matrix, Qr, dot, least_squares, median, quantile};
+use crate::engine::noisy as engines;
+use crate::engine::{Sink, divide};
+use crate::form::{Form, is_whole, outside};
+use crate::judge::with_right_signs;
+use crate::polish::{Free, Part, Polished, polish_roughly};
+use crate::report::Noise;
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+/// A candidate with what its description takes, in bits.
+#[derive(Clone, Debug)]
+pub(crate) struct Fitted {
+    pub(crate) bits: f64,
+    /// Over the scaled view.
+    pub(crate) form: Form,
+    pub(crate) squares: f64,
+    pub(crate) engine: &'static str,
+}
+
+/// What came of the search.
+pub(crate) struct Outcome {
+    pub(crate) noise: Noise,
+    /// The best over the columns themselves, with simple constants, and the errors of its constants.
+    pub(crate) form: Form,
+    pub(crate) sigmas: Vec<f64>,
+    pub(crate) engine: &'static str,
+    /// The size of the noise in the units of its kind.
+    pub(crate) size: f64,
+    /// Weighted errors over all rows.
+    pub(crate) inside: f64,
+    pub(crate) outside: f64,
+    /// Probability that errors without any pattern look as patterned as these.
+    pub(crate) white: f64,
+    /// How much neighbouring errors are alike, in standard errors.
+    pub(crate) alike: f64,
+    /// All candidates over the columns themselves, the best first.
+    pub(crate) others: Vec<(Form, &'static str)>,
+    /// Another candidate that explains the rows as well and differs outside of their range.
+    pub(crate) ambiguous: Option<usize>,
+}
+
+/// Bits of an exponent.
+fn bits_of_exponent(e: f64) -> f64 {
+    let part = |whole: bool, bits: f64| if whole { 0.0 } else { bits };
+    if e == 0.0 { 0.0 } else { 2.0 + e.abs() + part(is_whole(e), 2.0) + part(is_whole(2.0 * e), 3.0) }
+}
+
+/// Bits of a form without its constants.
+pub(crate) fn bits_of_form(form: &Form) -> f64 {
+    let powers = |p: &[f64]| p.iter().map(|e| bits_of_exponent(*e)).sum::<f64>();
+    let mut bits = 4.0 + powers(&form.powers);
+    for sum in &form.sums {
+        let q = sum.power;
+        bits += 3.0 + if q == 1.0 { 0.0 } else { 2.0 + q.abs() + if is_whole(q) { 0.0 } else { 2.0 } };
+        bits += sum.terms.iter().map(|t| 2.0 + powers(&t.powers)).sum::<f64>();
+    }
+    bits + form.add.as_ref().map_or(0.0, |add| bits_of_form(add))
+}
+
+/// How rows are weighted.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum Model {
+    Additive,
+    Relative,
+    /// By the unit of the last printed digit.
+    Printed,
+}
+
+/// The search for a noisy target.
+pub(crate) struct Noisy<'a> {
+    columns: &'a Columns,
+    split: &'a Split,
+    printed: Option<&'a [f64]>,
+    model: Model,
+    /// Scaled rows that are fitted.
+    view: View,
+    weights: Vec<f64>,
+    /// Bits of the weights themselves.
+    constant: f64,
+    pool: Vec<Fitted>,
+    best: f64,
+    engine: &'static str,
+    /// Whether the units of a form over the columns themselves are right, if units are known.
+    fits: Option<&'a dyn Fn(&Form) -> bool>,
+}
+
+/// Bits that right units are worth.
+const UNITS: f64 = 40.0;
+/// Candidates that are so many bits behind the best are not followed.
+const BEHIND: f64 = 30.0;
+/// Two candidates closer than this many bits are equally good.
+const EQUAL: f64 = 10.0;
+
+impl<'a> Noisy<'a> {
+    pub(crate) fn new(
+        columns: &'a Columns,
+        split: &'a Split,
+        printed: Option<&'a [f64]>,
+        fits: Option<&'a dyn Fn(&Form) -> bool>,
+    ) -> Self {
+        let view = columns.view(&split.fitted);
+        let mut own = Self {
+            columns,
+            split,
+            printed,
+            model: if printed.is_some() { Model::Printed } else { Model::Additive },
+            view,
+            weights: Vec::new(),
+            constant: 0.0,
+            pool: Vec::new(),
+            best: f64::INFINITY,
+            engine: "",
+            fits,
+        };
+        own.weigh(own.model);
+        own
+    }
+
+    fn weights_of(&self, model: Model, y: &[f64], rows: &[usize], scale: f64) -> Vec<f64> {
+        match (model, self.printed) {
+            (Model::Printed, Some(units)) => rows.iter().map(|&k| scale / units[k].max(f64::MIN_POSITIVE)).collect(),
+            (Model::Relative, _) => {
+                let least = 1e-3 * median(y.iter().map(|y| y.abs()).collect());
+                y.iter().map(|y| 1.0 / y.abs().max(least).max(f64::MIN_POSITIVE)).collect()
+            }
+            _ => vec![1.0 / crate::engine::deviation(y).max(f64::MIN_POSITIVE); y.len()],
+        }
+    }
+
+    fn weigh(&mut self, model: Model) {
+        self.model = model;
+        self.weights = self.weights_of(model, &self.view.y, &self.split.fitted, self.columns.target_scale);
+        self.constant = -self.weights.iter().map(|w| libm::log2(*w)).sum::<f64>();
+        self.pool.clear();
+        self.best = f64::INFINITY;
+    }
+
+    /// Bits of the errors alone.
+    fn bits_of_errors(&self, squares: f64) -> f64 {
+        let n = self.view.rows() as f64;
+        // An error far below rounding or the printed digit says nothing more.
+        let least = if self.model == Model::Printed { 1e-2 } else { 1e-26 };
+        n / 2.0 * libm::log2((squares / n).max(least)) + self.constant
+    }
+
+    fn polished(&self, form: &Form, free: &Free<'_>, most: usize) -> Option<Polished> {
+        polish_roughly(form, &self.view, &self.weights, &self.columns.mixed, free, most)
+    }
+
+    fn hopeless(&self, squares: f64) -> bool {
+        self.bits_of_errors(squares) + 8.0 > self.best + BEHIND
+    }
+
+    /// Fits a candidate, makes it simple, and keeps it.
+    pub(crate) fn consider(&mut self, form: &Form) {
+        let form = with_right_signs(form.clone(), &self.columns.mixed, self.columns.parity.as_ref());
+        if form.add.is_some() {
+            return;
+        }
+        self.simplify(&form, &BTreeSet::new());
+    }
+
+    /// The same with the powers of sums at usual values: with noise, free ones end at 8/3.
+    pub(crate) fn consider_with_powers(&mut self, form: &Form) {
+        self.consider(form);
+        const ONE: [&[f64]; 6] = [&[1.0], &[-1.0], &[0.5], &[-0.5], &[2.0], &[-2.0]];
+        const TWO: [&[f64]; 11] = [
+            &[1.0, -0.5],
+            &[-0.5, 1.0],
+            &[1.0, -1.0],
+            &[-1.0, 1.0],
+            &[1.0, 1.0],
+            &[0.5, -0.5],
+            &[-0.5, 0.5],
+            &[1.0, -2.0],
+            &[-2.0, 1.0],
+            &[1.0, 0.5],
+            &[0.5, 1.0],
+        ];
+        let lists: &[&[f64]] = match form.sums.len() {
+            1 => &ONE,
+            2 => &TWO,
+            _ => &[],
+        };
+        for powers in lists {
+            let mut fixed = form.clone();
+            fixed.sums.iter_mut().zip(*powers).for_each(|(sum, p)| sum.power = *p);
+            self.simplify(&fixed, &(0..powers.len()).map(Part::SumPower).collect());
+        }
+    }
+
+    fn simplify(&mut self, form: &Form, fixed: &BTreeSet<Part>) -> Option<()> {
+        let half = |e: f64| is_whole(2.0 * e);
+        let mut simple = form.sums.iter().all(|sum| half(sum.power));
+        form.clone().map_powers(&mut |_, e| {
+            simple &= half(e);
+            e
+        });
+        let mut found = if simple {
+            self.polished(form, &Free::Factors, 20)?
+        } else {
+            let mut fixed = fixed.clone();
+            let mut found = self.polished(form, &Free::AllBut(&fixed), 25)?;
+            for _ in 0..12 {
+                if self.hopeless(found.squares) {
+                    return None;
+                }
+                if fix_simple(&mut found, &mut fixed) == 0 {
+                    break;
+                }
+                found = self.polished(&found.form, &Free::AllBut(&fixed), 15)?;
+            }
+            found
+        };
+        for _ in 0..6 {
+            if self.hopeless(found.squares) {
+                return None;
+            }
+            let weak = found.parts.iter().zip(&found.sigmas).filter_map(|(part, sigma)| match *part {
+                Part::TermFactor(s, t) => {
+                    Some((found.form.sums[s].terms[t].factor.abs() / (sigma + 1e-300), s, t)).filter(|w| w.0 < 2.5)
+                }
+                _ => None,
+            });
+            let Some((_, s, t)) = weak.min_by(|a, b| a.0.total_cmp(&b.0)) else { break };
+            let mut less = found.form.clone();
+            less.sums[s].terms.remove(t);
+            if less.sums[s].terms.len() == 1 {
+                less = less.simplified(&self.columns.mixed);
+            }
+            found = self.polished(&less, &Free::Factors, 10)?;
+        }
+        let free = found.parts.len() as f64;
+        let n = self.view.rows() as f64;
+        let bits = self.bits_of_errors(found.squares) + bits_of_form(&found.form) + free * 0.5 * libm::log2(n);
+        if !bits.is_finite() {
+            return None;
+        }
+        let form = found.form.simplified(&self.columns.mixed);
+        match self.pool.iter_mut().find(|other| other.form.same(&form)) {
+            Some(other) if other.bits <= bits => {}
+            Some(other) => *other = Fitted { bits, form, squares: found.squares, engine: self.engine },
+            None => self.pool.push(Fitted { bits, form, squares: found.squares, engine: self.engine }),
+        }
+        self.best = self.best.min(bits);
+        Some(())
+    }
+
+    /// Asks all engines, with leftovers of the search for exact formulas.
+    fn search(&mut self, leftovers: &[(Form, &'static str)], sink: &mut dyn Sink) -> ControlFlow<()> {
+        let view = self.columns.view(&self.split.searched);
+        let sign = view.usual_sign();
+        let majority = view.y.iter().filter(|y| **y * sign > 0.0).count() as f64 > 0.85 * view.rows() as f64;
+        let sizes: Vec<f64> = view.y.iter().map(|y| y.abs()).collect();
+        let least = if self.model == Model::Additive { quantile(sizes.clone(), 0.2) } else { 0.0 };
+        let middle = median(sizes);
+        // Noise of one size spoils the logarithms of small rows most.
+        let for_logs =
+            if majority { view.filtered(|k| view.y[k] * sign > 0.0 && view.y[k].abs() >= least) } else { view.clone() };
+        let weigh = |y: f64| (y.abs() / middle).min(5.0);
+        let weighted = self.model == Model::Additive;
+        self.engine = "powers";
+        for form in engines::powers(&for_logs, weighted.then_some(&weigh)) {
+            self.consider(&form);
+        }
+        for (form, engine) in leftovers {
+            self.engine = engine;
+            self.consider(form);
+        }
+        sink.spend(1e6)?;
+        let small = if view.columns() < 6 { 300 } else { 200 };
+        if majority {
+            self.engine = "logarithms";
+            for form in engines::logarithms(&for_logs, &[&[0]], weighted.then_some(&weigh), sink)? {
+                self.consider_with_powers(&form);
+            }
+        }
+        self.engine = "sparse";
+        engines::regressions(&view, small, sink, &mut |form| self.consider(&form))?;
+        let guesses = divide::pure_powers(&view);
+        for powers in guesses.iter().take(2) {
+            divide::with_rest(&view, powers, &mut |rest, lift| {
+                engines::regressions(rest, 300, sink, &mut |form| self.consider(&lift(form)))
+            })?;
+        }
+        if majority {
+            self.engine = "logarithms";
+            for form in engines::logarithms(&for_logs, &[&[0, 0], &[0, 1]], weighted.then_some(&weigh), sink)? {
+                self.consider_with_powers(&form);
+            }
+        } else {
+            self.engine = "sums";
+            for form in engines::sums(&view, sink)? {
+                self.consider(&form);
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// The whole search.
+    pub(crate) fn run(mut self, leftovers: &[(Form, &'static str)], sink: &mut dyn Sink) -> Option<Outcome> {
+        let mut stopped = self.search(leftovers, sink).is_break();
+        self.pool.sort_by(|a, b| a.bits.total_cmp(&b.bits));
+        if self.model == Model::Additive && !stopped && !self.pool.is_empty() {
+            // Does noise in proportion to the target explain the errors better?
+            let additive = std::mem::take(&mut self.pool);
+            self.weigh(Model::Relative);
+            for fitted in additive.iter().take(8) {
+                self.engine = fitted.engine;
+                self.consider(&fitted.form);
+            }
+            if self.best < additive[0].bits - EQUAL {
+                let best: Vec<(Form, &'static str)> =
+                    self.pool.iter().map(|fitted| (fitted.form.clone(), fitted.engine)).collect();
+                stopped = self.search(&best, sink).is_break();
+            } else {
+                self.weigh(Model::Additive);
+                self.best = additive[0].bits;
+                self.pool = additive;
+            }
+            self.pool.sort_by(|a, b| a.bits.total_cmp(&b.bits));
+        }
+        let _ = stopped;
+        self.outcome()
+    }
+
+    /// Candidates with the right units before others that are not much better.
+    fn prefer_units(&mut self) {
+        let Some(fits) = self.fits else { return };
+        let right = |fitted: &Fitted| fits(&self.columns.unscaled(&fitted.form));
+        let (good, bad): (Vec<Fitted>, Vec<Fitted>) = std::mem::take(&mut self.pool).into_iter().partition(right);
+        let ahead = |good: &[Fitted]| good.first().is_some_and(|g| bad.first().is_none_or(|b| g.bits < b.bits + UNITS));
+        self.pool =
+            if ahead(&good) { good.into_iter().chain(bad).collect() } else { bad.into_iter().chain(good).collect() };
+    }
+
+    fn outcome(mut self) -> Option<Outcome> {
+        self.prefer_units();
+        let best = self.pool.first()?.clone();
+        let rows = self.view.rows() as f64;
+        let ambiguous = self.ambiguous();
+        let (form, sigmas) = self.with_simple_constants(&best.form)?;
+        let Columns { x, y, .. } = self.columns;
+        let values = form.values(x, y.len());
+        let all: Vec<usize> = (0..y.len()).collect();
+        let mut weights = self.weights_of(self.model, y, &all, 1.0);
+        if self.model == Model::Printed {
+            // Errors are reported in units of the target's deviation.
+            weights = self.weights_of(Model::Additive, y, &all, 1.0);
+        }
+        let errors: Vec<f64> = (0..y.len()).map(|k| (y[k] - values[k]) * weights[k]).collect();
+        let rms = |rows: &[usize]| {
+            (rows.iter().map(|&k| errors[k] * errors[k]).sum::<f64>() / rows.len().max(1) as f64).sqrt()
+        };
+        let inside = rms(&self.split.inside);
+        let outside = if self.split.outside.is_empty() { inside } else { rms(&self.split.outside) };
+        let plain: f64 = self.split.inside.iter().map(|&k| (y[k] - values[k]) * (y[k] - values[k])).sum();
+        let size = match self.model {
+            Model::Relative => (best.squares / rows).sqrt(),
+            _ => (plain / self.split.inside.len() as f64).sqrt(),
+        };
+        Some(Outcome {
+            noise: if self.model == Model::Relative { Noise::Relative } else { Noise::Additive },
+            sigmas,
+            engine: best.engine,
+            size,
+            inside,
+            outside,
+            white: white(self.columns, &errors),
+            alike: alike(self.columns, &form, &errors),
+            others: self.pool.iter().skip(1).take(30).map(|f| (self.columns.unscaled(&f.form), f.engine)).collect(),
+            ambiguous,
+            form,
+        })
+    }
+
+    /// The first candidate that is as good and differs by more than three standard errors at twice the range.
+    fn ambiguous(&self) -> Option<usize> {
+        let best = self.pool.first()?;
+        let mut draws = crate::columns::Draws::new("twice the range");
+        let rows = 200;
+        let wide: Vec<Vec<f64>> = self
+            .view
+            .x
+            .iter()
+            .map(|x| {
+                let (low, high) = x.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(*x), h.max(*x)));
+                let z = (0..rows).map(|_| (low + high) / 2.0 + (high - low) * (2.0 * draws.uniform() - 1.0));
+                z.map(|z| if low > 0.0 { z.max(low / 2.0) } else { z }).collect()
+            })
+            .collect();
+        let own = best.form.values(&wide, rows);
+        let sigma = (best.squares / self.view.rows() as f64).sqrt();
+        let weight = |k: usize| match self.model {
+            Model::Relative => 1.0 / own[k].abs().max(1e-9),
+            _ => self.weights[0],
+        };
+        (1..self.pool.len().min(12)).find(|&k| {
+            let other = &self.pool[k];
+            if other.bits - best.bits >= EQUAL {
+                return false;
+            }
+            let values = other.form.values(&wide, rows);
+            let off = (0..rows).map(|k| (values[k] - own[k]) * weight(k)).filter(|d| d.is_finite());
+            let off: Vec<f64> = off.collect();
+            !off.is_empty() && (dot(&off, &off) / off.len() as f64).sqrt() > 3.0 * sigma
+        })
+    }
+
+    /// Constants over the columns themselves, simple as far as the squares do not grow, with standard errors.
+    fn with_simple_constants(&self, form: &Form) -> Option<(Form, Vec<f64>)> {
+        let Columns { mixed, .. } = self.columns;
+        let rows = &self.split.fitted;
+        let part = |x: &Vec<f64>| rows.iter().map(|&k| x[k]).collect::<Vec<f64>>();
+        let view = View { x: self.columns.x.iter().map(part).collect(), y: part(&self.columns.y) };
+        let weights: Vec<f64> = self.weights.iter().map(|w| w / self.columns.target_scale).collect();
+        let form = self.columns.unscaled(form).simplified(mixed);
+        let found = polish_roughly(&form, &view, &weights, mixed, &Free::Factors, 10)?;
+        let squares = |form: &Form| {
+            let values = form.values(&view.x, view.rows());
+            let r: Vec<f64> = (0..view.rows()).map(|k| (view.y[k] - values[k]) * weights[k]).collect();
+            let squares = dot(&r, &r);
+            if squares.is_nan() { f64::INFINITY } else { squares }
+        };
+        // The scale in front, by least squares.
+        let scaled = |form: &Form| {
+            let mut form = form.clone();
+            form.factor = 1.0;
+            let values = form.values(&view.x, view.rows());
+            let (mut a, mut b) = (0.0, 0.0);
+            for k in 0..view.rows() {
+                let w = weights[k] * weights[k];
+                a += values[k] * values[k] * w;
+                b += values[k] * view.y[k] * w;
+            }
+            form.factor = b / a;
+            (form, 1.0 / a.sqrt())
+        };
+        let n = view.rows() as f64;
+        let mut best = found.form.clone();
+        let base = squares(&best);
+        if !base.is_finite() {
+            return None;
+        }
+        let limit = match self.model {
+            // Errors of rounding are uniform; they may grow to what rounding explains.
+            Model::Printed => (base * (1.0 + 12.0 / n)).max(n / 11.0),
+            _ => base * (1.0 + 12.0 / n),
+        };
+        let relative = |s: usize, t: usize| {
+            let place = found.parts.iter().position(|p| *p == Part::TermFactor(s, t));
+            place.map_or(1e-13, |k| (3.0 * found.sigmas[k] / found.form.sums[s].terms[t].factor.abs()).max(1e-13))
+        };
+        for s in 0..best.sums.len() {
+            let sum = best.sums[s].clone();
+            let known = (1..sum.terms.len()).map(|t| relative(s, t)).fold(1e-13, f64::max);
+            let mut cheapest: Option<(f64, Vec<f64>, f64)> = None;
+            for by in &sum.terms {
+                if by.factor < 0.0 && !is_whole(sum.power) {
+                    continue;
+                }
+                let meant: Vec<Option<constants::Meant>> =
+                    sum.terms.iter().map(|t| constants::meant(t.factor / by.factor, known)).collect();
+                let bits: f64 = meant.iter().map(|m| m.map_or(30.0, |m| m.bits)).sum();
+                if cheapest.as_ref().is_none_or(|c| bits < c.0) {
+                    let values = meant.iter().zip(&sum.terms).map(|(m, t)| m.map_or(t.factor / by.factor, |m| m.value));
+                    cheapest = Some((bits, values.collect(), by.factor));
+                }
+            }
+            let Some((_, values, by)) = cheapest else { continue };
+            let mut next = best.clone();
+            next.factor *= outside(by, sum.power);
+            next.sums[s].terms.iter_mut().zip(values).for_each(|(t, v)| t.factor = v);
+            let (next, _) = scaled(&next);
+            if squares(&next) < limit {
+                best = next;
+            }
+        }
+        let (mut best, own) = scaled(&best);
+        let sigma = (base / n).sqrt() * own;
+        if let Some(meant) = constants::meant(best.factor, (3.0 * sigma / best.factor.abs()).max(1e-14)) {
+            let mut next = best.clone();
+            next.factor = meant.value;
+            if squares(&next) < limit {
+                best = next;
+            }
+        }
+        let mut sigmas = vec![sigma];
+        for (s, sum) in best.sums.iter().enumerate() {
+            sigmas.extend(sum.terms.iter().enumerate().map(|(t, term)| relative(s, t) / 3.0 * term.factor.abs()));
+        }
+        Some((best.simplified(mixed), sigmas))
+    }
+}
+
+/// Sets exponents to simple values where that is within their errors, the surest first, at least one a round.
+fn fix_simple(found: &mut Polished, fixed: &mut BTreeSet<Part>) -> usize {
+    let mut items: Vec<(f64, f64, f64, Part)> = Vec::new();
+    for (part, sigma) in found.parts.iter().zip(&found.sigmas) {
+        let form = &found.form;
+        let v = match *part {
+            Part::Power(i) => form.powers[i],
+            Part::SumPower(s) => form.sums[s].power,
+            Part::TermPower(s, t, i) => form.sums[s].terms[t].powers[i],
+            _ => continue,
+        };
+        let mut best: Option<(f64, f64, f64)> = None;
+        for (d, penalty) in [(1.0, 0.0), (2.0, 1.2), (3.0, 2.5)] {
+            let r = (v * d).round() / d;
+            if matches!(part, Part::SumPower(_)) && r == 0.0 {
+                continue;
+            }
+            let off = (v - r).abs();
+            let z = off / (sigma + 1e-9) + penalty;
+            if off < 0.3 / d && best.is_none_or(|best| z < best.0) {
+                best = Some((z, off, r));
+            }
+        }
+        items.extend(best.map(|(z, off, r)| (z, off, r, *part)));
+    }
+    items.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut count = 0;
+    for (k, (z, off, r, part)) in items.into_iter().enumerate() {
+        if z < 3.0 || (k == 0 && off < 0.12) {
+            match part {
+                Part::Power(i) => found.form.powers[i] = r,
+                Part::SumPower(s) => found.form.sums[s].power = r,
+                Part::TermPower(s, t, i) => found.form.sums[s].terms[t].powers[i] = r,
+                _ => {}
+            }
+            fixed.insert(part);
+            count += 1;
+        }
+    }
+    count
+}
+
+/// The probability that errors without any pattern are explained by linear and quadratic columns as well as these (an F test).
+pub(crate) fn white(columns: &Columns, errors: &[f64]) -> f64 {
+    let n = errors.len();
+    // Many rows would find the smallest pattern and take for ever.
+    let step = n.div_ceil(4000);
+    let rows: Vec<usize> = (0..n).step_by(step).collect();
+    let d = columns.x.len();
+    let standard: Vec<Vec<f64>> = columns
+        .x
+        .iter()
+        .map(|x| {
+            let x: Vec<f64> = rows.iter().map(|&k| x[k]).collect();
+            let mean = x.iter().sum::<f64>() / x.len() as f64;
+            let sd = crate::engine::deviation(&x).max(f64::MIN_POSITIVE);
+            x.iter().map(|x| (x - mean) / sd).collect()
+        })
+        .collect();
+    let mut a = Matrix::new(rows.len());
+    a.push(vec![1.0; rows.len()]);
+    for x in standard.iter().take(rows.len() / 3) {
+        a.push(x.iter().copied());
+    }
+    if 1 + d + d * (d + 1) / 2 <= rows.len() / 3 {
+        for i in 0..d {
+            for j in i..d {
+                a.push(standard[i].iter().zip(&standard[j]).map(|(a, b)| a * b));
+            }
+        }
+    } else if 1 + 2 * d <= rows.len() / 3 {
+        for x in &standard {
+            a.push(x.iter().map(|x| x * x));
+        }
+    }
+    let e: Vec<f64> = rows.iter().map(|&k| errors[k]).collect();
+    let mean = e.iter().sum::<f64>() / e.len() as f64;
+    let before: f64 = e.iter().map(|e| (e - mean) * (e - mean)).sum();
+    let rank = Qr::new(a.clone(), 1e-10).rank();
+    let (_, r) = least_squares(&a, &e);
+    let after = r * r * dot(&e, &e);
+    let (k, left) = ((rank - 1) as f64, e.len().saturating_sub(rank).max(1) as f64);
+    let f = ((before - after) / k) / (after / left + 1e-300);
+    if f.is_nan() { 0.0 } else { f_tail(f.max(0.0), k, left) }
+}
+
+/// How many standard errors the errors of neighbouring rows are more alike than without any pattern. What a smooth function misses
+/// of another is smooth, whatever its shape.
+pub(crate) fn alike(columns: &Columns, form: &Form, errors: &[f64]) -> f64 {
+    let step = errors.len().div_ceil(800);
+    let rows: Vec<usize> = (0..errors.len()).step_by(step).collect();
+    let used: Vec<Vec<f64>> = (0..columns.x.len())
+        .filter(|&i| form.uses(i))
+        .map(|i| {
+            let x: Vec<f64> = rows.iter().map(|&k| columns.x[i][k]).collect();
+            let sd = crate::engine::deviation(&x).max(f64::MIN_POSITIVE);
+            x.iter().map(|x| x / sd).collect()
+        })
+        .collect();
+    let e: Vec<f64> = rows.iter().map(|&k| errors[k]).collect();
+    let (n, middle) = (e.len(), median(e.clone()));
+    let size = 1.4826 * median(e.iter().map(|e| (e - middle).abs()).collect());
+    if used.is_empty() || size <= 0.0 || n < 10 {
+        return 0.0;
+    }
+    let e: Vec<f64> = e.iter().map(|e| ((e - middle) / size).clamp(-3.0, 3.0)).collect();
+    let mut product = 0.0;
+    for k in 0..n {
+        let mut nearest = (f64::INFINITY, 0);
+        for j in (0..n).filter(|&j| j != k) {
+            let distance: f64 = used.iter().map(|x| (x[k] - x[j]) * (x[k] - x[j])).sum();
+            if distance < nearest.0 {
+                nearest = (distance, j);
+            }
+        }
+        product += e[k] * e[nearest.1];
+    }
+    // Some pairs are each other's neighbours and count twice.
+    product / (dot(&e, &e) / n as f64) / (1.6 * n as f64).sqrt()
+}
+
+/// The upper tail of the F distribution.
+fn f_tail(f: f64, a: f64, b: f64) -> f64 {
+    incomplete_beta(b / 2.0, a / 2.0, b / (b + a * f))
+}
+
+/// The regularised incomplete beta function, by its continued fraction (Lentz).
+fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
+    if x <= 0.0 {
+        return 0.0;
+    }
+    if x >= 1.0 {
+        return 1.0;
+    }
+    if x > (a + 1.0) / (a + b + 2.0) {
+        return 1.0 - incomplete_beta(b, a, 1.0 - x);
+    }
+    let front =
+        libm::exp(libm::lgamma(a + b) - libm::lgamma(a) - libm::lgamma(b) + a * libm::log(x) + b * libm::log1p(-x)) / a;
+    let tiny = 1e-300;
+    let (mut c, mut d) = (1.0, 1.0 - (a + b) * x / (a + 1.0));
+    d = 1.0 / if f64::abs(d) < tiny { tiny } else { d };
+    let mut h = d;
+    for m in 1..300 {
+        let m = f64::from(m);
+        for number in [
+            m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m)),
+            -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0)),
+        ] {
+            d = 1.0 + number * d;
+            d = 1.0 / if f64::abs(d) < tiny { tiny } else { d };
+            c = 1.0 + number / c;
+            c = if f64::abs(c) < tiny { tiny } else { c };
+            h *= d * c;
+        }
+        if (d * c - 1.0).abs() < 1e-14 {
+            break;
+        }
+    }
+    front * h
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tails_of_f_agree_with_tables() {
+        // Upper 5 % and 1 % points.
+        for (f, a, b, p) in [(4.965, 1.0, 10.0, 0.05), (2.866, 4.0, 20.0, 0.05), (10.044, 1.0, 10.0, 0.01)] {
+            assert!((f_tail(f, a, b) / p - 1.0).abs() < 2e-3, "{f} {a} {b}: {}", f_tail(f, a, b));
+        }
+        assert_eq!(f_tail(0.0, 3.0, 7.0), 1.0);
+    }
+}

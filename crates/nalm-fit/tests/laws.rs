@@ -1,0 +1,188 @@
+//! Laws over all engines: each finds its own kind, none claims too much, and what does not matter changes nothing.
+
+use nalm::rng::Purpose;
+use nalm::{Rng, Table};
+use nalm_fit::{Error, Flag, Forms, Holdout, Observer, Precision, Problem, Report, Unit, Verdict, fit};
+use std::ops::ControlFlow;
+
+type Law = (&'static str, usize, (f64, f64), fn(&[f64]) -> f64, &'static str);
+
+/// Formulas by the engine that is made for them.
+const LAWS: &[Law] = &[
+    ("powers", 3, (1.0, 5.0), |x| 0.5 * x[0] * x[1] * x[1] / x[2], "0.5 * x1 * x2^2 / x3"),
+    ("powers", 2, (-5.0, -1.0), |x| -3.0 * x[0] * x[1] * x[1], "-3 * x1 * x2^2"),
+    ("polynomial", 3, (-4.0, 5.0), |x| x[0] * x[1] + 2.0 * x[2] * x[2] - 7.0, ""),
+    ("logarithms", 3, (1.0, 5.0), |x| x[0] / (1.0 + x[1]).sqrt() * x[2], ""),
+    ("implicit", 3, (1.0, 5.0), |x| (x[0] + x[1]) / (1.0 + x[0] * x[1] * x[2]), ""),
+    ("divide", 6, (1.0, 5.0), |x| x[0] * x[1] / (x[2] * ((x[3] - 6.0 * x[4]).powi(2) + x[5] * x[5])), ""),
+    ("nested roots", 2, (1.0, 5.0), |x| x[0] + (x[0] * x[0] + 3.0 * x[1]).sqrt(), ""),
+    ("roots of columns", 2, (1.0, 5.0), |x| x[0].sqrt() + x[1], ""),
+];
+
+fn rows(columns: usize, count: usize, (low, high): (f64, f64), key: &str) -> Vec<Vec<f64>> {
+    let mut rng = Rng::fast(key, Purpose::Data);
+    (0..columns).map(|_| (0..count).map(|_| rng.uniform(low, high)).collect()).collect()
+}
+
+fn table(x: &[Vec<f64>], y: Vec<f64>) -> Table {
+    let named = x.iter().enumerate().map(|(i, x)| (format!("x{}", i + 1), x.clone()));
+    Table::new(named.chain([("y".to_string(), y)])).unwrap()
+}
+
+fn target(x: &[Vec<f64>], law: fn(&[f64]) -> f64) -> Vec<f64> {
+    (0..x[0].len()).map(|k| law(&x.iter().map(|x| x[k]).collect::<Vec<_>>())).collect()
+}
+
+fn explained(table: &Table) -> Report {
+    fit(&Problem::new(table, "y").unwrap().forms(Forms::Arithmetic), &mut ()).unwrap()
+}
+
+/// The largest relative difference from the law outside of the range of the data.
+fn off(report: &Report, law: fn(&[f64]) -> f64, columns: usize, (low, high): (f64, f64)) -> f64 {
+    let far = rows(columns, 50, (low * 1.4, high * 1.4), "far");
+    let at = |k: usize| far.iter().map(|x| x[k]).collect::<Vec<_>>();
+    let place = |name: &str| name[1..].parse::<usize>().unwrap() - 1;
+    let best = &report.candidates[0].expression;
+    (0..50).map(|k| (best.evaluate(&|name| far[place(name)][k]) / law(&at(k)) - 1.0).abs()).fold(0.0, f64::max)
+}
+
+#[test]
+fn every_engine_finds_its_own_kind() {
+    for &(name, columns, range, law, text) in LAWS {
+        let x = rows(columns, 200, range, name);
+        let report = explained(&table(&x, target(&x, law)));
+        assert_eq!((report.verdict, report.precision), (Verdict::Exact, Some(Precision::F64)), "{name}: {report:?}");
+        assert!(off(&report, law, columns, range) < 1e-9, "{name}: {}", report.candidates[0].expression);
+        assert!(text.is_empty() || report.candidates[0].expression.to_string() == text, "{name}: {report:?}");
+        assert!(report.rows_outside >= 30 && report.candidates[0].error_outside < 1e-12, "{name}");
+    }
+}
+
+#[test]
+fn order_and_scale_do_not_matter() {
+    let (.., range, law, _) = LAWS[4];
+    let x = rows(3, 150, range, "properties");
+    let y = target(&x, law);
+    let mut order: Vec<usize> = (0..150).collect();
+    order.reverse();
+    order.swap(3, 70);
+    let turned = table(&x, y.clone()).pick(&order).unwrap();
+    let swapped = table(&x, y.clone()).select(&["x3", "y", "x1", "x2"]).unwrap();
+    for other in [turned, swapped] {
+        let report = explained(&other);
+        assert_eq!(report.verdict, Verdict::Exact);
+        assert!(off(&report, law, 3, range) < 1e-9);
+    }
+    // Units of measurement change constants and nothing else.
+    let scaled: Vec<Vec<f64>> =
+        vec![x[0].iter().map(|x| x * 1e20).collect(), x[1].clone(), x[2].iter().map(|x| x / 1e20).collect()];
+    let report = explained(&table(&scaled, target(&x, |x| x[0] * x[1] / (x[2] + 2.0 * x[1] * x[2]))));
+    assert_eq!(report.verdict, Verdict::Exact, "{report:?}");
+}
+
+#[test]
+fn noise_is_never_exact() {
+    for (k, &(name, columns, range, law, _)) in LAWS.iter().enumerate().skip(1).take(4) {
+        for noise in [1e-12, 1e-6] {
+            let x = rows(columns, 150, range, name);
+            let mut rng = Rng::fast(&format!("noise {k}"), Purpose::Noise);
+            let y = target(&x, law);
+            let deviation = (y.iter().map(|y| y * y).sum::<f64>() / 150.0).sqrt();
+            let y = y.iter().map(|y| y + noise * deviation * rng.normal::<f64>()).collect();
+            let report = explained(&table(&x, y));
+            assert_ne!(report.verdict, Verdict::Exact, "{name} {noise}: {report:?}");
+        }
+    }
+}
+
+#[test]
+fn smooth_functions_that_are_no_formula_are_not_claimed() {
+    for law in
+        [(|x: &[f64]| libm::erf(x[0]) * x[1]) as fn(&[f64]) -> f64, |x| libm::lgamma(x[0]) + x[1], |x| libm::j0(x[0])]
+    {
+        let x = rows(2, 120, (1.0, 3.0), "smooth");
+        let report = fit(&Problem::new(&table(&x, target(&x, law)), "y").unwrap(), &mut ()).unwrap();
+        assert_ne!(report.verdict, Verdict::Exact, "{report:?}");
+    }
+}
+
+#[test]
+fn noise_of_a_thousandth_leaves_structure_and_intervals() {
+    let x = rows(3, 400, (1.0, 5.0), "noisy");
+    let mut rng = Rng::fast("noisy", Purpose::Noise);
+    let y = target(&x, |x| 3.0 * x[0] * x[1] / x[2]).iter().map(|y| y + 0.01 * rng.normal::<f64>()).collect();
+    let report = explained(&table(&x, y));
+    assert_eq!(report.verdict, Verdict::Consistent, "{report:?}");
+    assert_eq!(report.candidates[0].expression.to_string(), "3 * x1 * x2 / x3");
+    let coefficient = report.candidates[0].coefficients[0];
+    assert!(coefficient.low < 3.0 && coefficient.high > 3.0 && coefficient.high - coefficient.low < 0.01);
+    let (_, size) = report.noise.unwrap();
+    assert!((0.008..0.012).contains(&size), "{size}");
+}
+
+#[test]
+fn printed_digits_are_met_or_outweighed() {
+    let x: Vec<Vec<f64>> =
+        rows(2, 120, (1.0, 300.0), "printed").iter().map(|x| x.iter().map(|x| x.round()).collect()).collect();
+    let cents: Vec<f64> = target(&x, |x| x[0] * x[1] * 1.1937).iter().map(|y| (y * 100.0).round() / 100.0).collect();
+    let table = table(&x, cents);
+    let report = fit(&Problem::new(&table, "y").unwrap().printed(vec![0.01; 120]), &mut ()).unwrap();
+    assert_eq!((report.verdict, report.precision), (Verdict::Exact, Some(Precision::Printed)), "{report:?}");
+    assert!(off(&report, |x| x[0] * x[1] * 1.1937, 2, (1.0, 300.0)) < 1e-9, "{report:?}");
+}
+
+#[test]
+fn sums_multiply_among_many_columns() {
+    let x = rows(24, 400, (1.1, 1.2), "stack");
+    let law = |x: &[f64]| (x[0] + x[1] + x[2]) * (x[3] + x[4]);
+    let report = explained(&table(&x, target(&x, law)));
+    assert_eq!(report.verdict, Verdict::Exact, "{report:?}");
+    assert!(off(&report, law, 24, (1.1, 1.2)) < 1e-9, "{report:?}");
+}
+
+#[test]
+fn constant_and_repeated_columns_are_named() {
+    let x = rows(1, 60, (1.0, 5.0), "flags");
+    let twice = x[0].iter().map(|x| 2.0 * x).collect();
+    let named = [("a", x[0].clone()), ("b", twice), ("c", vec![7.0; 60]), ("y", x[0].iter().map(|x| x * x).collect())];
+    let report = explained(&Table::new(named).unwrap());
+    assert_eq!(report.candidates[0].expression.to_string(), "a^2");
+    assert!(report.flags.contains(&Flag::Constant("c".into())));
+    assert!(report.flags.contains(&Flag::Dependent { column: "b".into(), on: vec!["a".into()] }), "{:?}", report.flags);
+}
+
+#[test]
+fn units_are_checked() {
+    let x = rows(2, 60, (1.0, 5.0), "units");
+    let table = table(&x, target(&x, |x| x[0] / x[1]));
+    let unit = |text: &str| text.parse::<Unit>().unwrap();
+    let flags = |target: &str| {
+        let problem = Problem::new(&table, "y").unwrap().units(vec![unit("m"), unit("s")], unit(target));
+        fit(&problem, &mut ()).unwrap().flags
+    };
+    assert_eq!(flags("km/h"), []);
+    assert!(matches!(flags("kg").as_slice(), [Flag::Units(text)] if text.contains("m/s")));
+}
+
+#[test]
+fn a_search_can_be_stopped_and_requests_can_be_wrong() {
+    struct Stop;
+    impl Observer for Stop {
+        fn engine(&mut self, _: &'static str, done: usize, _: usize) -> ControlFlow<()> {
+            if done == 1 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        }
+    }
+    let x = rows(2, 60, (1.0, 5.0), "stop");
+    let table = table(&x, target(&x, |x| x[0] + libm::exp(x[1])));
+    let report = fit(&Problem::new(&table, "y").unwrap(), &mut Stop).unwrap();
+    assert!(report.flags.contains(&Flag::Stopped));
+    let problem = || Problem::new(&table, "y").unwrap();
+    let wrong = |problem: Problem<'_>| fit(&problem, &mut ()).unwrap_err();
+    assert!(matches!(wrong(problem().inputs(["x1", "x1"])), Error::InputTwice(_)));
+    assert!(matches!(wrong(problem().inputs(["y"])), Error::TargetIsInput(_)));
+    assert!(matches!(wrong(problem().inputs([""; 0])), Error::NoInputs(_)));
+    assert!(matches!(wrong(problem().holdout(Holdout::Rows(vec![60]))), Error::Holdout(_)));
+    assert!(matches!(wrong(problem().holdout(Holdout::Rows((0..59).collect()))), Error::Holdout(_)));
+    assert!(matches!(wrong(problem().printed(vec![0.1])), Error::Length { .. }));
+    assert!(matches!(wrong(problem().units(Vec::new(), Unit::default())), Error::Length { .. }));
+}
