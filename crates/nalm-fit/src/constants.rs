@@ -177,7 +177,7 @@ pub(crate) fn factors(c: f64) -> Vec<Expression> {
 
 /// A power of pi.
 fn pi(p: f64) -> Expression {
-    Expression::Number(libm::pow(PI, p))
+    Expression::Pi.power(p)
 }
 
 #[cfg(test)]

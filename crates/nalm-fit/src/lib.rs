@@ -7,6 +7,7 @@ mod dense;
 mod engine;
 mod error;
 mod form;
+mod functions;
 mod judge;
 mod noisy;
 mod observer;

@@ -1,14 +1,15 @@
 //! The search: engines in turn until one formula is exact, then what can be said without one.
 
 use crate::columns::{Columns, Split};
-use crate::dense::{Matrix, Qr};
+use crate::dense::{Matrix, Qr, median, quantile};
 use crate::engine::{self, Sink};
 use crate::form::Form;
+use crate::functions::Functions;
 use crate::judge::{Judge, bits_of_constants, relative_weights, with_simple_exponents};
 use crate::noisy::{self, Noisy, bits_of_form};
 use crate::polish::{Free, polish_roughly};
 use crate::report::{Candidate, Coefficient, Flag, Precision, Report, Verdict};
-use crate::{Error, Observer, Problem};
+use crate::{Error, Forms, Observer, Problem};
 use crate::{constants, units, write};
 use nalm::Table;
 use nalm::expression::Expression;
@@ -69,6 +70,7 @@ pub fn fit(problem: &Problem<'_>, observer: &mut dyn Observer) -> Result<Report,
     desk.search();
     let exact = desk.found.iter().any(|found| found.exact);
     let printed = problem.printed.as_deref();
+    let exact = exact || (problem.forms == Forms::All && !desk.stopped && !desk.is_noise() && desk.functions(problem));
     let mut outcome = None;
     if !exact && !desk.stopped && !columns.x.is_empty() {
         desk.engine = "noise";
@@ -227,6 +229,37 @@ impl Desk<'_> {
             let errors: Vec<f64> = values.iter().zip(&view.y).map(|(v, y)| (v - y) / (v.abs() + y.abs())).collect();
             errors.iter().all(|e| e.is_finite()) && is_white(&columns.part(&split.searched), &form, &errors)
         })
+    }
+
+    /// Looks for functions within and around arithmetic.
+    fn functions(&mut self, problem: &Problem<'_>) -> bool {
+        let count = engine::all().len();
+        self.stopped |= self.observer.engine("functions", count, count + 2).is_break();
+        let Judge { columns, split, .. } = self.judge;
+        let meets = |expression: &Expression| {
+            let values = values(expression, problem.table);
+            let y = &columns.y;
+            let middle = 1e-6 * median(y.iter().map(|y| y.abs()).collect());
+            let error = |k: usize| (values[k] - y[k]).abs() / (y[k].abs() + middle);
+            let errors: Vec<f64> = (0..y.len()).map(error).collect();
+            let squares: f64 = (0..y.len()).map(|k| (values[k] - y[k]) * (values[k] - y[k])).sum();
+            let rms = (squares / y.len() as f64).sqrt();
+            // Near zeros of a wave the relative error has no bound, so a few rows may miss by more.
+            errors.iter().all(|e| e.is_finite())
+                && median(errors.clone()) < 1e-13
+                && quantile(errors, 0.98) < 1e-10
+                && rms < 1e-10 * engine::deviation(y)
+        };
+        let functions = Functions::new(columns, split, &meets);
+        match functions.search(self) {
+            Some(expression) => {
+                let form = Form::monomial(1.0, vec![0.0; columns.x.len()]);
+                let expression = Some(expression);
+                self.found.push(Found { form, engine: "functions", exact: true, sigmas: None, expression });
+                true
+            }
+            None => false,
+        }
     }
 }
 

@@ -18,7 +18,7 @@ use self::divide::Divide;
 use self::grow::Grow;
 use self::implicit::Implicit;
 use self::logarithms::Logarithms;
-pub(crate) use self::logarithms::deviation;
+pub(crate) use self::logarithms::{Basis, deviation, quadratic};
 use self::polynomial::Polynomial;
 use self::powers::Powers;
 use self::quadratic::Quadratic;
@@ -66,4 +66,39 @@ pub(crate) fn all() -> Vec<Box<dyn Engine>> {
         Box::new(Logarithms { shapes: &[&[0, 0], &[0, 1], &[0, 0, 0], &[0, 0, 1]], starts: 40 }),
         Box::new(Sums(&[3, 4])),
     ]
+}
+
+/// The cheapest engines, for many tries; with sums in logarithms or without.
+pub(crate) fn light(logarithms: bool) -> Vec<Box<dyn Engine>> {
+    let mut list: Vec<Box<dyn Engine>> = vec![Box::new(Powers), Box::new(Light::Polynomial), Box::new(Light::Implicit)];
+    if logarithms {
+        list.push(Box::new(Logarithms { shapes: &[&[0]], starts: 10 }));
+    }
+    list
+}
+
+/// What is tried after those.
+pub(crate) fn deep() -> Vec<Box<dyn Engine>> {
+    vec![Box::new(Divide::Relations), Box::new(Light::Sparse)]
+}
+
+/// Engines with smaller dictionaries.
+enum Light {
+    Polynomial,
+    Implicit,
+    Sparse,
+}
+
+impl Engine for Light {
+    fn name(&self) -> &'static str {
+        "functions"
+    }
+
+    fn search(&self, view: &View, sink: &mut dyn Sink) -> ControlFlow<()> {
+        match self {
+            Light::Polynomial => polynomial::search(view, &[1, -1, 2, -2], 80, 4, sink),
+            Light::Implicit => implicit::search(view, 100, sink),
+            Light::Sparse => sparse::search(view, &[1, -1], &sparse::Settings::SMALL, sink),
+        }
+    }
 }
