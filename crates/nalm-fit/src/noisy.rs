@@ -305,7 +305,7 @@ impl<'a> Noisy<'a> {
 
     /// The whole search.
     pub(crate) fn run(mut self, leftovers: &[(Form, &'static str)], sink: &mut dyn Sink) -> Option<Outcome> {
-        let mut stopped = self.search(leftovers, sink).is_break();
+        let stopped = self.search(leftovers, sink).is_break();
         self.pool.sort_by(|a, b| a.bits.total_cmp(&b.bits));
         if self.model == Model::Additive && !stopped && !self.pool.is_empty() {
             // Does noise in proportion to the target explain the errors better?
@@ -318,7 +318,8 @@ impl<'a> Noisy<'a> {
             if self.best < additive[0].bits - EQUAL {
                 let best: Vec<(Form, &'static str)> =
                     self.pool.iter().map(|fitted| (fitted.form.clone(), fitted.engine)).collect();
-                stopped = self.search(&best, sink).is_break();
+                // Whether it was stopped or not, what was found counts.
+                let _ = self.search(&best, sink);
             } else {
                 self.weigh(Model::Additive);
                 self.best = additive[0].bits;
@@ -326,7 +327,6 @@ impl<'a> Noisy<'a> {
             }
             self.pool.sort_by(|a, b| a.bits.total_cmp(&b.bits));
         }
-        let _ = stopped;
         self.outcome()
     }
 
@@ -569,7 +569,7 @@ pub(crate) fn white(columns: &Columns, errors: &[f64]) -> f64 {
                 a.push(standard[i].iter().zip(&standard[j]).map(|(a, b)| a * b));
             }
         }
-    } else if 1 + 2 * d <= rows.len() / 3 {
+    } else if 2 * d < rows.len() / 3 {
         for x in &standard {
             a.push(x.iter().map(|x| x * x));
         }

@@ -47,6 +47,7 @@ pub(crate) fn divided(
 }
 
 /// The same without a sink: hands the rest to `look`, and how to lift what is found in it.
+#[allow(clippy::type_complexity)]
 pub(crate) fn with_rest(
     view: &View,
     powers: &[(usize, f64)],
