@@ -47,7 +47,7 @@ fn parts_together_are_the_whole() {
         ];
         let text = with(here, &["run", "t.toml", "--store", "parts", "--shard", "auto"], &variables);
         assert!(text.contains(&format!("part {} of 0 to 5, by SLURM_ARRAY_TASK_ID", id - 11)), "{text}");
-        assert!(text.contains("on 1 threads"), "{text}");
+        assert!(text.contains("on 1 thread\n"), "{text}");
     }
     assert_eq!(rows(here, "whole"), rows(here, "parts"));
     assert_eq!(["rows", "duplicates", "torn"].map(|what| checked(here, "parts", what)), [40, 0, 0]);
@@ -294,7 +294,7 @@ fn what_is_not_installed_is_refused_and_nothing_is_left() {
     }
     fails_with(here, &["submit", "t.toml", "--scheduler", "slrm"], 2, "slurm");
     fails_with(here, &["submit", "t.toml", "--scheduler", "slurm", "--time", "1:30"], 2, "1:30:00");
-    fails_with(here, &["submit", "t.toml", "--scheduler", "slurm", "--tasks", "0"], 2, "at least 1");
+    fails_with(here, &["submit", "t.toml", "--scheduler", "slurm", "--tasks", "0"], 2, "1 or more");
     fails_with(
         here,
         &["submit", "t.toml", "--scheduler", "slurm", "--steps", "100000000", "--time", "10s"],

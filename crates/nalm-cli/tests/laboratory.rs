@@ -175,7 +175,7 @@ fn wrong_experiments_and_unwritable_places_are_named() {
         std::fs::write(here.join("bad.toml"), format!("{base}{more}")).unwrap();
         fails(&["run", "bad.toml", "--preset", "smoke"], hint);
     }
-    fails(&["report", "single-module", "--preset", "smoke", "--store", "nothing"], "has no row of single-module");
+    fails(&["report", "single-module", "--preset", "smoke", "--store", "nothing"], "is no store");
     assert!(!here.join("report").exists());
     fails(&["store", "merge", "nothing", "--into", "new"], "is no store");
     assert!(!here.join("new").exists());

@@ -207,7 +207,7 @@ fn impossible_tasks_are_refused_with_the_value() {
         (100, 1.5, 0.5, "1.5"),
         (100, 0.25, f64::NAN, "NaN"),
         (100, 0.7, 0.0, "got 100"),
-        (3, 0.25, 0.5, "subset is 0"),
+        (3, 0.25, 0.5, "got 3, but 4 is needed"),
     ] {
         let error = Arithmetic::new(Operation::Mul, inputs, subset, overlap, range(), range()).unwrap_err().to_string();
         assert!(error.contains(hint), "{error}");

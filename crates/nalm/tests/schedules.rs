@@ -173,8 +173,9 @@ fn schedules_have_names_and_bad_ones_are_refused() {
     let usual = TrainingSchedule::default;
     assert_eq!(of(TrainingSchedule { attempts: 0, ..usual() }), "number of attempts is 0; it must be at least 1");
     assert_eq!(of(TrainingSchedule { phases: Vec::new(), ..usual() }), "number of phases is 0; it must be at least 1");
-    for goal in [0.0, -1e-7, f64::INFINITY, f64::NAN] {
-        assert!(of(TrainingSchedule { goal, ..usual() }).starts_with(&format!("goal of a schedule is {goal}")));
+    for (goal, text) in [(0.0, "0"), (-1e-7, "-1e-7"), (f64::INFINITY, "inf"), (f64::NAN, "NaN")] {
+        let found = of(TrainingSchedule { goal, ..usual() });
+        assert!(found.starts_with(&format!("goal of a schedule is {text};")), "{found}");
     }
     let usual = usual();
     assert_eq!(usual.samples(202), 20_000 * 128 + 1_024);

@@ -1,7 +1,8 @@
 //! `nalm bench`: nanoseconds per training step, and the instructions they were made with.
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use nalm::architecture::{Layer, stack};
+use nalm::metric::Status;
 use nalm::task::Task;
 use nalm::{Arithmetic, Config, InstructionSet, Operation, SingleModule, Uniform, module, train};
 use serde::Serialize;
@@ -52,11 +53,13 @@ pub(crate) struct Size {
     pub(crate) batch: usize,
     /// Runs side by side, one a thread.
     pub(crate) threads: usize,
+    /// What inputs are drawn from.
+    pub(crate) range: (f64, f64),
 }
 
 impl Default for Size {
     fn default() -> Self {
-        Self { batch: 128, threads: 1 }
+        Self { batch: 128, threads: 1, range: (1.0, 2.0) }
     }
 }
 
@@ -65,7 +68,8 @@ pub(crate) fn measure(layers: &[&str], size: Size) -> Result<f64> {
     let layers = layers.iter().map(|text| text.parse()).collect::<Result<Vec<Layer>, _>>()?;
     let inputs = layers[0].inputs.unwrap_or(2);
     let network = stack::<f32>(&layers, inputs, &module::find)?;
-    let (train_range, test_range) = (Uniform::new(1.0, 2.0)?, Uniform::new(2.0, 6.0)?);
+    let (low, high) = size.range;
+    let (train_range, test_range) = (Uniform::new(low, high)?, Uniform::new(high, 2.0 * high)?);
     let task: Box<dyn Task<f32>> = match layers.len() {
         1 => Box::new(SingleModule::new(Operation::Mul, inputs, train_range, test_range)?),
         _ => Box::new(Arithmetic::new(Operation::Mul, inputs, 0.25, 0.5, train_range, test_range)?),
@@ -79,8 +83,11 @@ pub(crate) fn measure(layers: &[&str], size: Size) -> Result<f64> {
             let runs: Vec<_> = (1..size.threads)
                 .map(|k| scope.spawn(move || train(network, task, k as u64, config, &mut ())))
                 .collect();
-            train(network, task, 0, config, &mut ())?;
-            runs.into_iter().try_for_each(|run| run.join().expect("training does not panic").map(|_| ()))
+            let outcome = train(network, task, 0, config, &mut ())?;
+            // A run that ends early would pass for a fast one.
+            ensure!(outcome.status == Status::Completed, "training ended early: {:?}", outcome.status);
+            runs.into_iter()
+                .try_for_each(|run| run.join().expect("training does not panic").map(|_| ()).map_err(Into::into))
         })?;
         Ok(start.elapsed().as_nanos() as f64 / (steps + 1) as f64 / size.threads as f64)
     };

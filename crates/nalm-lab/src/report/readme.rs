@@ -206,7 +206,7 @@ mod tests {
         assert_eq!(fill(&want).unwrap(), (want, 2));
         assert_eq!(fill("nothing here\n").unwrap(), ("nothing here\n".into(), 0));
         let (results, places) = fill("<!-- nalm:mine results -->\n<!-- /nalm:mine results -->\n").unwrap();
-        assert!(results.contains("| other |\n|---|\n| 2 |") && places == 1, "{results}");
+        assert!(results.contains("| other |\n|---:|\n| 2 |") && places == 1, "{results}");
     }
 
     #[test]
