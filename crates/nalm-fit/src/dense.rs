@@ -61,7 +61,8 @@ impl Matrix {
         Self { rows, cells: Vec::new() }
     }
 
-    pub(crate) fn of(columns: &[Vec<f64>]) -> Self {
+    #[cfg(test)]
+    fn of(columns: &[Vec<f64>]) -> Self {
         Self { rows: columns.first().map_or(0, Vec::len), cells: columns.concat() }
     }
 

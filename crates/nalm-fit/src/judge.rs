@@ -17,8 +17,6 @@ const RELATIVE: f64 = 1e-11;
 pub(crate) struct Judged {
     pub(crate) form: Form,
     pub(crate) exact: bool,
-    /// Root mean square of the errors in units of what rounding explains.
-    pub(crate) inside: f64,
 }
 
 /// The nearest simple exponent within a tolerance: whole numbers first, then halves, then thirds and quarters.
@@ -179,7 +177,7 @@ impl<'a> Judge<'a> {
         // Conditions are large where a sum nearly cancels everywhere, so the plain error must be small as well.
         let exact = inside < 1e-14 && outside < 1e-14 && worst < 3e-13 && median(plain) < 1e-12;
         let exact = exact && bits_of_constants(&form) <= MOST_BITS;
-        Judged { exact, inside, form }
+        Judged { exact, form }
     }
 
     fn with_simple_constants(&self, mut form: Form) -> Option<Form> {

@@ -1,5 +1,4 @@
 #![doc = include_str!("../README.md")]
-#![allow(dead_code)] // Until the other engines are here.
 
 mod columns;
 mod constants;

@@ -132,6 +132,11 @@ fn nalm_lab() {
 }
 
 #[test]
+fn nalm_fit() {
+    insta::assert_snapshot!(names("nalm-fit"));
+}
+
+#[test]
 fn nalm_cli() {
     insta::assert_snapshot!(names("nalm-cli"));
 }

@@ -239,14 +239,14 @@ pub fn write(claims: &[Claim], evidence: &[Evidence<'_>], files: &dyn Files, fol
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Registry;
-    use crate::experiment::{Overrides, built_in};
-    use std::collections::BTreeSet;
 
     /// Every statement is spoken about by an experiment or says why not, and no two are the same.
     #[test]
     #[cfg(feature = "images")]
     fn no_statement_is_left_alone() {
+        use crate::Registry;
+        use crate::experiment::{Overrides, built_in};
+        use std::collections::BTreeSet;
         let registry = Registry::default();
         let mut spoken = BTreeSet::new();
         for name in built_in::names(&registry.catalogue) {
