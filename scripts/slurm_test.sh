@@ -53,7 +53,7 @@ sweep=(sweep.toml --steps "$((${STEPS:-175000} * (cores < 6 ? cores : 6)))")
 start=$(date +%s%N)
 "$nalm" run "${sweep[@]}" --store alone 2>/dev/null
 alone=$((($(date +%s%N) - start) / 1000000))
-say "one process: $("$nalm" status "${sweep[@]}" --store alone | sed -n 2p) in $alone ms"
+say "one process: $("$nalm" status "${sweep[@]}" --store alone | grep -m1 ' of ') in $alone ms"
 
 rows() { cat "$work"/shared/seg/*.jsonl 2>/dev/null | grep -c '"result_hash"' || true; }
 waiting() { timeout 20 squeue -h -o %i 2>/dev/null | grep -c . || true; }

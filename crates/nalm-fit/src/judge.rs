@@ -244,3 +244,10 @@ pub(crate) fn bits_of_constants(form: &Form) -> f64 {
     let own: f64 = terms.chain([form.factor]).map(|c| constants::bits(c, RELATIVE)).sum();
     own + form.add.as_ref().map_or(0.0, |add| bits_of_constants(add))
 }
+
+/// Whether every constant is a number that somebody would write down.
+pub(crate) fn all_constants_are_meant(form: &Form) -> bool {
+    let terms = form.sums.iter().flat_map(|sum| &sum.terms).map(|t| t.factor);
+    terms.chain([form.factor]).all(|c| constants::meant(c, RELATIVE).is_some())
+        && form.add.as_ref().is_none_or(|add| all_constants_are_meant(add))
+}

@@ -491,12 +491,42 @@ impl<'a> Noisy<'a> {
                 best = next;
             }
         }
-        let mut sigmas = vec![sigma];
-        for (s, sum) in best.sums.iter().enumerate() {
-            sigmas.extend(sum.terms.iter().enumerate().map(|(t, term)| relative(s, t) / 3.0 * term.factor.abs()));
-        }
-        Some((best.simplified(mixed), sigmas))
+        let best = best.simplified(mixed);
+        let sigmas = standard_errors(&best, &view, &weights, squares(&best));
+        Some((best, sigmas))
     }
+}
+
+/// Standard errors of the factor in front and of the factors of all terms, all of them free together; 0 for those that are 1, which give a sum its scale.
+fn standard_errors(form: &Form, view: &View, weights: &[f64], squares: f64) -> Vec<f64> {
+    let places: Vec<(usize, usize)> =
+        form.sums.iter().enumerate().flat_map(|(s, sum)| (0..sum.terms.len()).map(move |t| (s, t))).collect();
+    let with = |place: Option<(usize, usize)>, share: f64| {
+        let mut form = form.clone();
+        *place.map_or(&mut form.factor, |(s, t)| &mut form.sums[s].terms[t].factor) *= share;
+        form.values(&view.x, view.rows())
+    };
+    // Along the logarithm of each constant, by central differences.
+    let step = 1e-5;
+    let is_free = |&(s, t): &(usize, usize)| form.sums[s].terms[t].factor.abs() != 1.0;
+    let free = std::iter::once(None).chain(places.iter().copied().filter(is_free).map(Some));
+    let mut jacobian = Matrix::new(view.rows());
+    let mut count = 0;
+    for place in free {
+        let (more, less) = (with(place, 1.0 + step), with(place, 1.0 - step));
+        jacobian.push((0..view.rows()).map(|k| weights[k] * (more[k] - less[k]) / (2.0 * step)));
+        count += 1;
+    }
+    let scales = jacobian.normalise();
+    let sigma = (squares / view.rows().saturating_sub(count).max(1) as f64).sqrt();
+    let mut relative = Qr::new(jacobian, 1e-12).standard_errors().into_iter().zip(scales).map(|(e, g)| sigma * e / g);
+    let mut next = || relative.next().unwrap_or(0.0);
+    let mut errors = vec![form.factor.abs() * next()];
+    for place in places {
+        let size = form.sums[place.0].terms[place.1].factor.abs();
+        errors.push(if is_free(&place) { size * next() } else { 0.0 });
+    }
+    errors
 }
 
 /// Sets exponents to simple values where that is within their errors, the surest first, at least one a round.

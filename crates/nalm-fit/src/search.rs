@@ -5,7 +5,7 @@ use crate::dense::{Matrix, Qr, median, quantile};
 use crate::engine::{self, Sink};
 use crate::form::Form;
 use crate::functions::Functions;
-use crate::judge::{Judge, bits_of_constants, relative_weights, with_simple_exponents};
+use crate::judge::{Judge, all_constants_are_meant, bits_of_constants, relative_weights, with_simple_exponents};
 use crate::noisy::{self, Noisy, bits_of_form};
 use crate::polish::{Free, polish_roughly};
 use crate::report::{Candidate, Coefficient, Flag, Precision, Report, Verdict};
@@ -352,7 +352,8 @@ impl Reporter<'_> {
         let spread = self.deviation();
         let met: f64 = units.iter().map(|unit| libm::log2((spread / unit).max(1.0))).sum();
         let own = bits_of_form(form) + bits_of_constants(form);
-        (0..y.len()).all(within) && met >= own + OUTWEIGHED
+        // A constant that is merely near the one that was meant would still meet the digits.
+        all_constants_are_meant(form) && (0..y.len()).all(within) && met >= own + OUTWEIGHED
     }
 
     fn report(mut self, found: Vec<Found>, outcome: Option<noisy::Outcome>) -> Report {
@@ -440,7 +441,8 @@ impl Reporter<'_> {
                 }
             });
         }
-        let mut rest: Vec<Candidate> = all.iter().skip(1).take(40).filter_map(|found| self.candidate(found)).collect();
+        let others = all.iter().enumerate().skip(1).take(40).filter(|(k, _)| Some(*k) != ambiguous);
+        let mut rest: Vec<Candidate> = others.filter_map(|(_, found)| self.candidate(found)).collect();
         rest.sort_by(|a, b| a.error_inside.total_cmp(&b.error_inside));
         let mut simplest = list.first().map_or(usize::MAX, |best| best.complexity);
         for candidate in rest {
@@ -464,6 +466,9 @@ impl Reporter<'_> {
             ),
             (Verdict::Approximate, _) => {
                 "Approximate: the formula follows the target, but what it misses is more than noise.".into()
+            }
+            _ if self.flags.iter().any(|flag| matches!(flag, Flag::Stopped)) => {
+                "None: the search was stopped before a formula was found.".into()
             }
             _ => "None: no formula of these kinds explains the target.".into(),
         }

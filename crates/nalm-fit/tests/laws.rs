@@ -120,6 +120,36 @@ fn noise_of_a_thousandth_leaves_structure_and_intervals() {
     assert!((0.008..0.012).contains(&size), "{size}");
 }
 
+/// 95 of 100 in the long run; with thirty tables, fewer than 24 would be a rare chance.
+#[test]
+fn intervals_hold_the_truth_as_often_as_they_say() {
+    let (slope, offset) = (2.718, 2.2345);
+    let mut held = [0, 0];
+    for key in 0..30 {
+        let x = rows(2, 120, (1.0, 5.0), &format!("interval {key}"));
+        let mut rng = Rng::fast(&format!("noise {key}"), Purpose::Data);
+        let y = (0..120).map(|k| slope * x[0][k] / x[1][k] + offset + 0.05 * rng.normal::<f64>()).collect();
+        let report = explained(&table(&x, y));
+        // slope * (x1 + offset / slope * x2) / x2
+        let [factor, term] = &report.candidates[0].coefficients[..] else { panic!("{report:?}") };
+        for (k, (c, truth)) in [(factor, slope), (term, offset / slope)].into_iter().enumerate() {
+            held[k] += usize::from((c.low..=c.high).contains(&truth));
+        }
+    }
+    assert!(held.iter().all(|held| (24..=30).contains(held)), "{held:?}");
+}
+
+#[test]
+fn a_constant_that_is_merely_near_is_not_exact_to_the_printed_digits() {
+    let x = rows(2, 70, (1.0, 9.0), "printed");
+    let y = (0..70).map(|k| (100.0 * (2.37 * x[0][k] * x[1][k] + 12.5)).round() / 100.0).collect();
+    let table = table(&x, y);
+    let report = fit(&Problem::new(&table, "y").unwrap().printed(vec![0.01; 70]), &mut ()).unwrap();
+    let meant = |c: f64| [2.37, 12.5, 12.5 / 2.37].iter().any(|m| (c / m - 1.0).abs() < 1e-9);
+    let all = report.candidates[0].coefficients.iter().all(|c| meant(c.value));
+    assert!(report.verdict != Verdict::Exact || all, "{report:?}");
+}
+
 #[test]
 fn printed_digits_are_met_or_outweighed() {
     let x: Vec<Vec<f64>> =

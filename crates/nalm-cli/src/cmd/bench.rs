@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 use nalm::architecture::{Layer, stack};
-use nalm::metric::Status;
+use nalm::metric::{Outcome, Status};
 use nalm::task::Task;
 use nalm::{Arithmetic, Config, InstructionSet, Operation, SingleModule, Uniform, module, train};
 use serde::Serialize;
@@ -83,11 +83,13 @@ pub(crate) fn measure(layers: &[&str], size: Size) -> Result<f64> {
             let runs: Vec<_> = (1..size.threads)
                 .map(|k| scope.spawn(move || train(network, task, k as u64, config, &mut ())))
                 .collect();
-            let outcome = train(network, task, 0, config, &mut ())?;
             // A run that ends early would pass for a fast one.
-            ensure!(outcome.status == Status::Completed, "training ended early: {:?}", outcome.status);
-            runs.into_iter()
-                .try_for_each(|run| run.join().expect("training does not panic").map(|_| ()).map_err(Into::into))
+            let whole = |outcome: Outcome<f32>| {
+                ensure!(outcome.status == Status::Completed, "training ended early: {:?}", outcome.status);
+                Ok(())
+            };
+            whole(train(network, task, 0, config, &mut ())?)?;
+            runs.into_iter().try_for_each(|run| whole(run.join().expect("training does not panic")?))
         })?;
         Ok(start.elapsed().as_nanos() as f64 / (steps + 1) as f64 / size.threads as f64)
     };

@@ -3,7 +3,7 @@
 use super::fit::open;
 use super::predict::Placed;
 use crate::arguments::Check;
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use nalm::table::Records;
 use nalm_lab::Registry;
 use nalm_lab::fit::Models;
@@ -85,6 +85,13 @@ pub(crate) fn run(registry: &Registry, arguments: &Check) -> Result<()> {
                 writeln!(out, "{} rows lack a number and were not checked", found.missing)?;
             }
         }
+    }
+    let nothing = all.iter().find(|(_, found)| found.rows == 0);
+    if let Some((model, _)) = nothing {
+        bail!(nalm_lab::Error::Request(format!(
+            "no row has all numbers that '{}' needs; nothing was checked",
+            model.target
+        )));
     }
     let broken: u64 = all.iter().map(|(_, found)| found.broken).sum();
     ensure!(broken == 0, "{broken} rows break the formula");

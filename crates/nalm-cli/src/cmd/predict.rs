@@ -85,8 +85,11 @@ fn write(
     let mut writer = csv::WriterBuilder::new().delimiter(separator).from_writer(out);
     let mut line: Vec<String> = records.headers().to_vec();
     for Placed { model, .. } in placed {
-        let taken = line.contains(&model.target);
-        line.push(if taken { format!("{} predicted", model.target) } else { model.target.clone() });
+        let mut name = model.target.clone();
+        while line.contains(&name) {
+            name += " predicted";
+        }
+        line.push(name);
     }
     writer.write_record(&line)?;
     loop {

@@ -79,7 +79,9 @@ impl Model {
                     let value = best.expression.evaluate(&|name| numbers.at(name, row));
                     (value - target[row]) * (value - target[row])
                 };
-                let mean = (0..table.rows()).map(square).sum::<f64>() / table.rows() as f64;
+                // The formula may have no value in some rows.
+                let squares: Vec<f64> = (0..table.rows()).map(square).filter(|s| s.is_finite()).collect();
+                let mean = squares.iter().sum::<f64>() / squares.len().max(1) as f64;
                 Tolerance::Absolute(DEVIATIONS * mean.sqrt())
             }
         };

@@ -224,6 +224,16 @@ fn put_factors(factors: &[&Expression], out: &mut String, language: Language, al
     }
 }
 
+/// The inside of a text in Python.
+fn python_text(text: &str) -> String {
+    let sign = |c: char| match c {
+        '\\' | '"' => format!("\\{c}"),
+        c if c.is_control() => format!("\\u{:04x}", u32::from(c)),
+        c => c.to_string(),
+    };
+    text.chars().map(sign).collect()
+}
+
 impl Language {
     /// The names of these columns in expressions: words where the language needs words, `Symbol("name")` for SymPy, and cells for spreadsheets, where the
     /// first column is A. Different columns have different names.
@@ -232,7 +242,7 @@ impl Language {
         match self {
             Language::Text => columns.map(Into::into).collect(),
             Language::Plain => columns.map(quoted).collect(),
-            Language::SymPy => columns.map(|name| format!("Symbol({name:?})")).collect(),
+            Language::SymPy => columns.map(|name| format!("Symbol(\"{}\")", python_text(name))).collect(),
             Language::Latex => columns.map(latex_name).collect(),
             Language::Spreadsheet => columns.enumerate().map(|(k, _)| format!("{}2", letters(k))).collect(),
             Language::Rust | Language::C | Language::Python => {
@@ -284,11 +294,13 @@ impl Language {
                 "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
             ],
             Language::C => &[
-                "INFINITY", "NAN", "acos", "asin", "at_least", "at_most", "atan", "auto", "break", "case", "char",
-                "const", "continue", "cos", "cosh", "default", "do", "double", "else", "enum", "exp", "extern", "fabs",
-                "float", "for", "goto", "if", "inline", "int", "log", "long", "main", "pow", "register", "restrict",
-                "return", "short", "sign", "signed", "sin", "sinh", "sizeof", "sqrt", "static", "struct", "switch",
-                "tan", "tanh", "typedef", "union", "unsigned", "void", "volatile", "while",
+                "INFINITY", "NAN", "acos", "asin", "at_least", "at_most", "atan", "auto", "break", "case", "ceil",
+                "char", "const", "continue", "cos", "cosh", "default", "do", "double", "else", "enum", "erf", "exp",
+                "exp2", "extern", "fabs", "float", "floor", "fmax", "fmin", "fmod", "for", "gamma", "goto", "hypot",
+                "if", "inline", "int", "j0", "j1", "jn", "lgamma", "log", "log10", "log2", "long", "main", "pow",
+                "register", "restrict", "return", "round", "short", "sign", "signed", "sin", "sinh", "sizeof", "sqrt",
+                "static", "struct", "switch", "tan", "tanh", "tgamma", "trunc", "typedef", "union", "unsigned", "void",
+                "volatile", "while", "y0", "y1", "yn",
             ],
             _ => &[],
         }

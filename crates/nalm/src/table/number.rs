@@ -34,15 +34,14 @@ impl Marks {
             return;
         }
         let (point, comma) = (mantissa.rfind('.'), mantissa.rfind(','));
+        // No group of thousands begins with a zero, or has other than three digits.
+        let is_decimal = |at: usize| mantissa[at + 1..].len() != 3 || mantissa.starts_with('0') || at > 3 || at == 0;
         match (point, comma) {
             (Some(point), Some(comma)) if point > comma => self.points += 1,
             (Some(_), Some(_)) => self.commas += 1,
-            (Some(at), None) => self.points += usize::from(mantissa[at + 1..].len() != 3),
+            (Some(at), None) => self.points += usize::from(is_decimal(at)),
             (None, Some(_)) if mantissa.matches(',').count() > 1 => self.points += 1,
-            // No group of thousands begins with a zero, or has other than three digits.
-            (None, Some(at)) if mantissa[at + 1..].len() != 3 || mantissa.starts_with('0') || at > 3 || at == 0 => {
-                self.commas += 1;
-            }
+            (None, Some(at)) if is_decimal(at) => self.commas += 1,
             (None, Some(_)) => self.unclear += 1,
             (None, None) => {}
         }
@@ -95,7 +94,7 @@ pub(super) fn parse(cell: &str, decimal: Decimal) -> Result<f64, Wrong> {
             let mut parts = whole.split(by);
             let first = parts.next().unwrap_or_default();
             let rest: Vec<&str> = parts.collect();
-            if !(1..=3).contains(&first.len()) || rest.iter().any(|part| part.len() != 3) {
+            if !(1..=3).contains(&first.len()) || first.starts_with('0') || rest.iter().any(|part| part.len() != 3) {
                 return Err(Wrong::NoNumber);
             }
             if by == ',' && decimal == Decimal::Unclear && decimals.is_none() && rest.len() == 1 {
@@ -148,6 +147,7 @@ mod tests {
             ("1.234,56", Comma, Ok(1234.56)),
             ("1.5", Comma, Err(Wrong::NoNumber)),
             ("0,5e-3", Comma, Ok(0.5e-3)),
+            ("0.125", Comma, Err(Wrong::NoNumber)),
             (",5", Comma, Ok(0.5)),
             ("5,", Comma, Ok(5.0)),
             ("7", Comma, Ok(7.0)),
@@ -176,6 +176,7 @@ mod tests {
             marks.decimal(separator)
         };
         assert_eq!(of(&["1", "2"], b';'), Point);
+        assert_eq!(of(&["0.125", "1,234"], b';'), Point);
         assert_eq!(of(&["1,5", "2"], b';'), Comma);
         assert_eq!(of(&["1,5", "2.25"], b';'), Point);
         assert_eq!(of(&["1,234", "2.25"], b'\t'), Point);
