@@ -15,7 +15,7 @@ for crate in $crates; do
     grep -qx "$needed" <<<"$files" || { echo "packages: $crate is without $needed" >&2; exit 1; }
   done
   # Only what is written by hand: no digits, records or pages.
-  known='^(src|tests|examples|benches|experiments)/|^(build\.rs|README\.md|LICENSE-(MIT|APACHE)|Cargo\..*|\.cargo_vcs_info\.json)$'
+  known='^(src|tests|examples|benches|experiments|suites)/|^(build\.rs|README\.md|LICENSE-(MIT|APACHE)|Cargo\..*|\.cargo_vcs_info\.json)$'
   if other=$(grep -vE "$known" <<<"$files"); then
     printf 'packages: these files do not belong into %s:\n%s\n' "$crate" "$other" >&2
     exit 1
@@ -27,7 +27,7 @@ done
 
 # All at once: each is built against the others' packages, which no registry has yet. Cargo unpacks those beside what it has downloaded, and takes what it
 # unpacked from the same folder before for the same package, although it has changed: away with that.
-rm -rf "${CARGO_HOME:-$HOME/.cargo}"/registry/{src,cache}/-*/nalm{,-vision,-lab,-cli}-[0-9]*
+rm -rf "${CARGO_HOME:-$HOME/.cargo}"/registry/{src,cache}/-*/nalm{,-fit,-vision,-lab,-cli}-[0-9]*
 cargo package --locked --allow-dirty $(printf -- '-p %s ' $crates)
 for crate in $crates; do
   package=$(ls -t "${CARGO_TARGET_DIR:-target}/package/$crate"-[0-9]*.crate | head -1)

@@ -180,7 +180,7 @@ fn wrong_experiments_and_unwritable_places_are_named() {
     fails(&["store", "merge", "nothing", "--into", "new"], "is no store");
     assert!(!here.join("new").exists());
     fails(&["run", "single-module", "--preset", "smok"], "did you mean 'smoke'");
-    fails(&["run", "single-module", "--seeds", "0"], "0 seeds");
+    fails(&["run", "single-module", "--seeds", "0"], "1 or more");
     std::fs::write(here.join("broken.toml"), "title = \"x\"\ntask = ").unwrap();
     fails(&["run", "broken.toml"], "broken.toml");
     std::fs::write(here.join("file"), "in the way").unwrap();
