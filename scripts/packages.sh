@@ -15,7 +15,7 @@ for crate in $crates; do
     grep -qx "$needed" <<<"$files" || { echo "packages: $crate is without $needed" >&2; exit 1; }
   done
   # Only what is written by hand: no digits, records or pages.
-  known='^(src|tests|examples|benches|experiments|suites)/|^(build\.rs|README\.md|LICENSE-(MIT|APACHE)|Cargo\..*|\.cargo_vcs_info\.json)$'
+  known='^(src|tests|examples|benches|experiments|suites)/|^(build\.rs|statements\.toml|README\.md|LICENSE-(MIT|APACHE)|Cargo\..*|\.cargo_vcs_info\.json)$'
   if other=$(grep -vE "$known" <<<"$files"); then
     printf 'packages: these files do not belong into %s:\n%s\n' "$crate" "$other" >&2
     exit 1
