@@ -10,7 +10,7 @@ use std::io::Write;
 use std::time::Instant;
 
 /// Timed stretches of a few milliseconds; their median is reported.
-const REPEATS: usize = 21;
+const REPEATS: usize = 11;
 
 /// What is measured, and its layers.
 const STEPS: [(&str, &[&str]); 11] = [
@@ -93,7 +93,8 @@ pub(crate) fn measure(layers: &[&str], size: Size) -> Result<f64> {
         })?;
         Ok(start.elapsed().as_nanos() as f64 / (steps + 1) as f64 / size.threads as f64)
     };
-    let steps = (3e6 / time(200)?) as u64 + 10;
+    // Long enough for what is done once a run not to count: data sets, thresholds, threads.
+    let steps = (2e7 / time(2_000)?) as u64 + 1_000;
     let mut times = (0..REPEATS).map(|_| time(steps)).collect::<Result<Vec<_>>>()?;
     times.sort_by(f64::total_cmp);
     Ok(times[REPEATS / 2])
