@@ -3,7 +3,7 @@
 
 Usage: scripts/fit_languages.py [--nalm target/release/nalm] [--every 5] [--out record/fit/languages.json]
 
-Makes a throw-away environment of its own with SymPy and formulas (which computes what Excel would) from PyPI. Tables are drawn from every N-th law; half of them have columns whose
+Makes a throw-away environment of its own with SymPy, formulas (which computes what Excel would) and openpyxl from PyPI. Where LibreOffice is installed, it computes the spreadsheet's formulas, too. Tables are drawn from every N-th law; half of them have columns whose
 names are no words. Each formula is evaluated on rows that it has not seen. Fails if any two forms differ by more than 1e-12 of the value.
 """
 
@@ -12,6 +12,8 @@ import csv
 import json
 import math
 import random
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -19,16 +21,19 @@ import venv
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent.parent
+ROWS = 40
 SCOPE = {name: getattr(math, name) for name in "sqrt exp log sin cos pi tan asin acos atan".split()}
 
 
 def environment():
     folder = tempfile.mkdtemp(prefix="fit-languages-")
-    venv.create(folder, with_pip=True)
-    python = Path(folder) / "bin" / "python"
-    subprocess.run([python, "-m", "pip", "install", "-q", "sympy", "formulas"], check=True)
-    done = subprocess.run([python, __file__, "--inside", *sys.argv[1:]])
-    subprocess.run(["rm", "-rf", folder], check=True)
+    try:
+        venv.create(folder, with_pip=True)
+        python = Path(folder) / "bin" / "python"
+        subprocess.run([python, "-m", "pip", "install", "-q", "sympy", "formulas", "openpyxl"], check=True)
+        done = subprocess.run([python, __file__, "--inside", *sys.argv[1:]])
+    finally:
+        subprocess.run(["rm", "-rf", folder], check=True)
     sys.exit(done.returncode)
 
 
@@ -71,8 +76,6 @@ def compiled(nalm, source, language, folder, names, rows):
 
 
 def spreadsheet(formula, headers, rows):
-    import re
-
     import formulas
 
     function = formulas.Parser().ast(formula)[1].compile()
@@ -81,18 +84,45 @@ def spreadsheet(formula, headers, rows):
     return [float(function(*[row[letters[name]] for name in inputs])) for row in rows]
 
 
+def office(sheet, folder):
+    """What LibreOffice makes of formulas, all in one sheet: a list of (cells of a row, formula for the second row)."""
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    for k, (cells, formula) in enumerate(sheet, 1):
+        for column, x in enumerate(cells, 1):
+            book.active.cell(k, column, x)
+        # As a spreadsheet does when a cell is filled downwards.
+        book.active.cell(k, 27, re.sub(r"\b([A-Z])2\b", rf"\g<1>{k}", formula))
+    book.save(folder / "all.xlsx")
+    # Commas, quotes, UTF-8, and numbers as they are instead of as they are shown.
+    convert = ["soffice", "--headless", f"-env:UserInstallation=file://{folder}/office", "--convert-to", "csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,false"]
+    subprocess.run([*convert, "all.xlsx"], cwd=folder, capture_output=True, check=True)
+    with open(folder / "all.csv") as file:
+        return [float(cells[26]) for cells in csv.reader(file)]
+
+
 def run(options):
     import sympy
 
     with open(HERE / "crates/nalm-fit/suites/feynman.csv") as file:
         laws = list(csv.DictReader(file))[:: options.every]
     worst, counted, failures = {}, 0, []
+    sheet, wanted = [], []
+
+    def compare(law, form, values, want, formula):
+        usual = sorted(map(abs, want))[len(want) // 2]
+        off = max(abs(a - b) / max(abs(b), 1e-3 * usual) for a, b in zip(values, want, strict=True))
+        worst[form] = max(worst.get(form, 0.0), off)
+        if not off <= 1e-12:
+            failures.append({"law": law, "form": form, "off": off, "formula": formula})
+
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         for k, law in enumerate(laws):
             rename = (lambda name: f"the {name} (no. {k})") if k % 2 else (lambda name: name)
             rng = random.Random(f"languages {law['id']}")
-            table, fresh = draw(law, 200, rng, rename), draw(law, 40, rng, rename)
+            table, fresh = draw(law, 200, rng, rename), draw(law, ROWS, rng, rename)
             write(folder / "table.csv", table, True)
             write(folder / "fresh.csv", fresh, False)
             fit = [options.nalm, "fit", folder / "table.csv", "--json"]
@@ -115,14 +145,16 @@ def run(options):
             forms["rust"] = compiled(options.nalm, folder / "table.csv", "rust", folder, names, rows)
             headers = [*rows[0], "target"]
             forms["spreadsheet"] = spreadsheet(answer["formula"]["spreadsheet"], headers, rows)
-            usual = sorted(map(abs, want))[len(want) // 2]
+            sheet += [([row[name] for name in headers[:-1]], answer["formula"]["spreadsheet"]) for row in rows]
+            wanted.append((law["id"], want, answer["formula"]["spreadsheet"]))
             for form, values in forms.items():
-                off = max(abs(a - b) / max(abs(b), 1e-3 * usual) for a, b in zip(values, want, strict=True))
-                worst[form] = max(worst.get(form, 0.0), off)
-                if not off <= 1e-12:
-                    failures.append({"law": law["id"], "form": form, "off": off, "formula": answer["formula"]["text"]})
+                compare(law["id"], form, values, want, answer["formula"]["text"])
             print(law["id"], answer["verdict"], {form: f"{off:.0e}" for form, off in worst.items()}, flush=True)
-    record = {"command": "scripts/fit_languages.py", "formulas": counted, "worst": worst, "failures": failures}
+        if shutil.which("soffice"):
+            values = iter(office(sheet, folder))
+            for law, want, formula in wanted:
+                compare(law, "LibreOffice", [next(values) for _ in want], want, formula)
+    record = {"command": f"scripts/fit_languages.py --every {options.every}", "formulas": counted, "rows": ROWS, "worst": worst, "failures": failures}
     out = Path(options.out)
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(json.dumps(record, indent=1) + "\n")

@@ -35,6 +35,8 @@ target() {
   target nalm-vision networks_as_safetensors 1000
   target nalm-vision checkpoints 1000
   target nalm-vision files_of_digits 100
+  target nalm-lab saved_formulas 300
+  target nalm-lab tables_and_their_formulas 20
   target nalm-lab segments 200
   target nalm-lab compressed_segments 200
   target nalm-lab experiment_files 200

@@ -66,9 +66,9 @@ pub(crate) enum Verb {
     /// Modules, noises, denoisers, tasks, ranges, experiments, schedules, metrics or figures.
     #[command(after_help = "Examples:\n  nalm list modules\n  nalm list modules snmu\n  nalm list modules --json")]
     List {
-        /// What to list.
+        /// What to list; nothing for the listings that there are.
         #[arg(value_name = "LISTING")]
-        what: Listing,
+        what: Option<Listing>,
         /// One entry, with everything that is known about it.
         name: Option<String>,
         /// Print JSON.
@@ -168,14 +168,23 @@ pub(crate) enum Verb {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Listing {
+    /// Units, and what each can compute.
     Modules,
+    /// Noises of the stochastic units.
     Noise,
+    /// How noise is taken out again.
     Denoisers,
+    /// What networks are trained on.
     Tasks,
+    /// The published ranges of inputs, with those of the tests.
     Ranges,
+    /// Experiments that come with the program.
     Experiments,
+    /// Trainings in several phases.
     Schedules,
+    /// What is measured, and how it is estimated.
     Metrics,
+    /// Kinds of figures.
     Figures,
 }
 
@@ -718,10 +727,10 @@ pub(crate) enum Ended {
     Unsolved,
 }
 
-/// Intervals for anybody's runs: a CSV with the columns seed, solved, solved_at, sparsity_error, and any others to group by.
+/// Intervals for anybody's runs: a CSV with the columns seed and solved, solved_at and sparsity_error where they are known, and any others to group by.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  nalm stats runs.csv\n  nalm stats runs.csv --paired NMU,sNMU\n  nalm export --csv - | nalm stats -\n\nsolved is true or false; solved_at and sparsity_error may be NA."
+    after_help = "Examples:\n  nalm stats runs.csv\n  nalm stats runs.csv --paired NMU,sNMU\n  nalm export --csv - | nalm stats -\n\nsolved is true or false; solved_at and sparsity_error may be NA, or not there at all."
 )]
 pub(crate) struct Stats {
     /// The table; - for the standard input.
@@ -782,7 +791,7 @@ pub(crate) enum Store {
 pub(crate) struct Fit {
     /// The CSV file, with the names of its columns in the first line.
     pub(crate) file: PathBuf,
-    /// The column to explain; may be repeated [default: the last one]
+    /// The column to explain; may be repeated, and none of them is an input of another [default: the last one]
     #[arg(long, value_name = "COLUMN")]
     pub(crate) target: Vec<String>,
     /// Columns that may occur in the formula, with commas between them [default: all others that hold numbers]
@@ -814,7 +823,7 @@ pub(crate) struct Fit {
     /// Print the formula alone, as a function or expression in a language: text, python, latex, sympy, rust, c or spreadsheet.
     #[arg(long, value_name = "LANGUAGE", conflicts_with = "json")]
     pub(crate) write: Option<String>,
-    /// Save the formula to this file, for nalm predict and nalm check.
+    /// Save the formula to this file, for nalm predict and nalm check; with the ending .safetensors, as a stack of units, if it is a product of sums of columns.
     #[arg(long, value_name = "FILE")]
     pub(crate) save: Option<PathBuf>,
     /// Write a page with figures to this file.
@@ -941,6 +950,9 @@ pub(crate) struct BenchFit {
     /// Print every table, not just the sums.
     #[arg(long)]
     pub(crate) each: bool,
+    /// Search nothing: write every table as ID.csv, and the rows that answers are judged on as ID.judge.csv, into this folder, for other programs.
+    #[arg(long, value_name = "FOLDER", requires = "suite", conflicts_with_all = ["each", "json", "readme"])]
+    pub(crate) tables: Option<PathBuf>,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,

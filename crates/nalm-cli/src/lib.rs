@@ -13,7 +13,7 @@
 macro_rules! say {
     ($($text:tt)*) => {
         if !$crate::terminal::is_quiet() {
-            _ = std::io::Write::write_all(&mut std::io::stderr(), $crate::shown(&format!("{}\n", format_args!($($text)*))).as_bytes());
+            $crate::terminal::say(&$crate::shown(&format!("{}\n", format_args!($($text)*))));
         }
     };
 }
@@ -56,12 +56,12 @@ pub fn run(registry: &Registry, arguments: impl IntoIterator<Item = OsString>) -
             return ExitCode::from(exit::code(&error.into()));
         }
     };
-    let verb = match parsed {
+    let (memory, instructions, verb) = match parsed {
         Ok(cli) => {
             terminal::set_level(cli.quiet, cli.verbose);
             cli.instructions.into_iter().for_each(nalm::InstructionSet::prefer);
             cli.memory.into_iter().for_each(|bytes| registry.catalogue.memory.set(bytes));
-            cli.verb
+            (cli.memory, cli.instructions, cli.verb)
         }
         Err(error) => {
             match usage::wrong(&error) {
@@ -81,7 +81,9 @@ pub fn run(registry: &Registry, arguments: impl IntoIterator<Item = OsString>) -
         Verb::List { what, name, json } => cmd::list::run(registry, what, name.as_deref(), json),
         Verb::Train(arguments) => cmd::train::run(registry, &arguments),
         Verb::Run(arguments) => cmd::run::run(registry, &arguments),
-        Verb::Submit(arguments) => cmd::submit::run(registry, &arguments),
+        Verb::Submit(arguments) => {
+            cmd::submit::run(registry, &arguments, &cmd::submit::Machine { memory, instructions })
+        }
         Verb::Status(arguments) => cmd::status::run(registry, &arguments),
         Verb::Report(arguments) => cmd::report::run(registry, &arguments),
         Verb::Reproduce(arguments) => cmd::run::reproduce(registry, &arguments),

@@ -59,9 +59,30 @@ pub(crate) fn paint(to: To, tone: Tone, text: &str) -> String {
 
 /// The one form of an error.
 pub(crate) fn complain(text: &str) {
-    let line = format!("{} {}\n", paint(To::Errors, Tone::Bad, "nalm:"), crate::shown(text));
+    say(&format!("{} {}\n", paint(To::Errors, Tone::Bad, "nalm:"), crate::shown(&without_numbers(text))));
+}
+
+/// Writes to the standard error. A terminal is told where to break long lines, so that it breaks no word.
+pub(crate) fn say(text: &str) {
+    let room = width().filter(|_| std::io::stderr().is_terminal());
+    let broken = room.filter(|room| text.lines().any(|line| wide(line) > *room)).map(|room| {
+        let lines = text.lines().map(|line| if wide(line) > room { wrap(line, room).join("\n") } else { line.into() });
+        lines.map(|line: String| line + "\n").collect::<String>()
+    });
     // If nobody reads it, that is no reason to stop.
-    _ = std::io::stderr().write_all(line.as_bytes());
+    _ = std::io::stderr().write_all(broken.as_deref().unwrap_or(text).as_bytes());
+}
+
+/// An error without the numbers that the operating system gives its errors, which say nothing to people.
+fn without_numbers(text: &str) -> String {
+    let mut rest = text;
+    let mut out = String::new();
+    while let Some((before, after)) = rest.split_once(" (os error ") {
+        out += before;
+        rest = after.trim_start_matches(|c: char| c.is_ascii_digit() || c == '-');
+        rest = rest.strip_prefix(')').unwrap_or(rest);
+    }
+    out + rest
 }
 
 /// Columns of the terminal, as far as there is one. COLUMNS says so without one.
@@ -70,12 +91,14 @@ pub(crate) fn width() -> Option<usize> {
     said.or_else(|| terminal_size::terminal_size().map(|(terminal_size::Width(columns), _)| columns.into()))
 }
 
-/// Lines cut where the terminal ends. Others than terminals take any length.
+/// How long lines of the output may be. Others than terminals take any length.
+fn room() -> Option<usize> {
+    width().filter(|_| std::io::stdout().is_terminal() || std::env::var_os("COLUMNS").is_some())
+}
+
+/// Lines cut where the terminal ends.
 pub(crate) fn fit(text: &str) -> String {
-    let Some(width) = width().filter(|_| std::io::stdout().is_terminal() || std::env::var_os("COLUMNS").is_some())
-    else {
-        return text.into();
-    };
+    let Some(width) = room() else { return text.into() };
     // Colours have no width; of the heading, which has one, nothing is cut.
     let cut = |line: &str| match line.chars().count() > width && !line.starts_with('\x1b') {
         true => line.chars().take(width - 1).collect::<String>().trim_end().to_string() + "…",
@@ -84,12 +107,20 @@ pub(crate) fn fit(text: &str) -> String {
     text.lines().map(|line| cut(line) + "\n").collect()
 }
 
+/// Whether a table fits the terminal as it is.
+pub(crate) fn fits(rows: &[Vec<String>]) -> bool {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |k: usize| rows.iter().filter_map(|row| row.get(k)).map(|cell| wide(cell)).max().unwrap_or(0);
+    let all = (0..columns).map(width).sum::<usize>() + 2 * columns.saturating_sub(1);
+    room().is_none_or(|room| all <= room)
+}
+
 /// A text as lines of at most so many columns, broken between words.
 pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
         let line = lines.last_mut().expect("there is always one");
-        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > width {
+        if !line.is_empty() && wide(line) + 1 + wide(word) > width {
             lines.push(word.into());
         } else {
             if !line.is_empty() {
@@ -101,10 +132,42 @@ pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
+/// A paragraph behind a text such as a name, broken where the terminal ends; its further lines begin with another one.
+pub(crate) fn paragraph(first: &str, further: &str, text: &str) -> String {
+    let room = room().map_or(usize::MAX, |width| width.saturating_sub(wide(first).max(wide(further))).max(SHORTEST));
+    let lines = wrap(text, room);
+    let heads = std::iter::once(first).chain(std::iter::repeat(further));
+    lines.iter().zip(heads).map(|(line, head)| format!("{head}{line}\n")).collect()
+}
+
+/// How many columns a text takes. Colours take none.
+fn wide(text: &str) -> usize {
+    let mut parts = text.split('\x1b');
+    let first = parts.next().map_or(0, |part| part.chars().count());
+    first + parts.map(|part| part.split_once('m').map_or(0, |(_, rest)| rest.chars().count())).sum::<usize>()
+}
+
+/// No name becomes shorter than this, however narrow the terminal is.
+const SHORTEST: usize = 16;
+
+/// A table whose first column has names, which are cut where the table would not fit the terminal; numbers never are.
+pub(crate) fn table_of_names(mut rows: Vec<Vec<String>>) -> String {
+    if let Some(room) = room() {
+        let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+        let width = |k: usize| rows.iter().filter_map(|row| row.get(k)).map(|cell| wide(cell)).max().unwrap_or(0);
+        let others: usize = (1..columns).map(|k| 2 + width(k)).sum();
+        let most = room.saturating_sub(others).max(SHORTEST);
+        for name in rows.iter_mut().filter_map(|row| row.first_mut()).filter(|name| name.chars().count() > most) {
+            *name = name.chars().take(most - 1).collect::<String>().trim_end().to_string() + "…";
+        }
+    }
+    table(&rows)
+}
+
 /// A table with columns as wide as their widest cell, two blanks between them; the first line is its heading.
 pub(crate) fn table(rows: &[Vec<String>]) -> String {
     // No column can be wider than a u16 says.
-    let wide = |text: &str| text.chars().count().min(u16::MAX.into());
+    let wide = |text: &str| wide(text).min(u16::MAX.into());
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |k: usize| rows.iter().filter_map(|row| row.get(k)).map(|cell| wide(cell)).max().unwrap_or(0);
     let widths: Vec<usize> = (0..columns).map(width).collect();
@@ -122,6 +185,14 @@ pub(crate) fn table(rows: &[Vec<String>]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn colours_have_no_width_and_errors_no_numbers() {
+        assert_eq!([wide("abc"), wide("\x1b[1;31mabc\x1b[0md"), wide("")], [3, 4, 0]);
+        let text = without_numbers("cannot read a: No such file (os error 2), nor b (os error -13); c");
+        assert_eq!(text, "cannot read a: No such file, nor b; c");
+        assert_eq!(without_numbers("(os error "), "(os error ");
+    }
 
     #[test]
     fn columns_are_as_wide_as_their_widest_cell() {

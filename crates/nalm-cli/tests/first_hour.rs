@@ -19,6 +19,49 @@ fn screens(here: &Path, all: &[&[&str]]) -> String {
     all.iter().map(|arguments| screen(here, arguments)).collect::<Vec<_>>().join("\n")
 }
 
+/// What a command shows at a terminal of so many columns, which the program `script` makes; nothing where that is not installed.
+fn terminal(here: &Path, columns: u32, arguments: &[&str]) -> Option<String> {
+    let quoted: Vec<String> = arguments.iter().map(|word| format!("'{}'", word.replace('\'', r"'\''"))).collect();
+    let typed = format!("stty cols {columns} rows 40; exec '{}' {}", env!("CARGO_BIN_EXE_nalm"), quoted.join(" "));
+    let mut script = Command::new("script");
+    script.args(["-qec", &typed, "/dev/null"]).current_dir(here).stdin(Stdio::null());
+    let output = script.env("TERM", "xterm").env("SHELL", "/bin/sh").env_remove("COLUMNS").output().ok()?;
+    // Colours are seen as they are written, beginning with a sign for the escape.
+    let text = String::from_utf8_lossy(&output.stdout).replace("\r\n", "\n").replace('\u{1b}', "␛");
+    let code = output.status.code().unwrap_or(-1);
+    Some(format!("$ nalm {}\n{}[exit {code}]\n", arguments.join(" "), text.replace(here.to_str().unwrap(), "FOLDER")))
+}
+
+/// Without what is different everywhere: who did how much, and how fast.
+fn steady(text: &str) -> String {
+    let same = |line: &&str| !line.starts_with("  by ") && !line.starts_with("about ");
+    let lines: Vec<String> = text.lines().filter(same).map(without_times).collect();
+    lines.join("\n")
+}
+
+/// A line with TIME for seconds that were measured, and without the hash of a file that says when it was made.
+fn without_times(line: &str) -> String {
+    if let Some((before, name)) = line.split_once("/seg/rows-") {
+        return format!("{before}/seg/rows-{}", name.trim_start_matches(|c: char| c.is_ascii_hexdigit()));
+    }
+    match line.split_once(" runs in ") {
+        Some((n, _)) if line.ends_with(" s") => format!("{n} runs in TIME"),
+        _ => line.into(),
+    }
+}
+
+/// Two snapshots of the same commands at eighty columns: by way of a pipe and at a terminal.
+fn look(name: &str, here: &Path, all: &[&[&str]]) -> String {
+    let piped = screens(here, all);
+    insta::assert_snapshot!(name, steady(&piped));
+    let shown: Option<Vec<String>> = all.iter().map(|arguments| terminal(here, 80, arguments)).collect();
+    match shown {
+        Some(shown) => insta::assert_snapshot!(format!("{name}_at_a_terminal"), steady(&shown.join("\n"))),
+        None => println!("SKIPPED: script is not installed, so nothing was seen at a terminal"),
+    }
+    piped
+}
+
 const FILE: &str = "title = \"Mine\"\ntask = \"single-module\"\n[preset.a]\nseeds = 2\nsteps = 1000\nranges = [\"U[1,2)\"]\n[[model]]\nmodule = \"nmu\"\n[[model]]\nmodule = \"snmu\"\n";
 
 /// A folder with an experiment file.
@@ -40,19 +83,19 @@ fn rows_of_changed_experiments_are_found_again() {
         here,
         &["run", "single-module", "--preset", "smoke", "--seeds", "1", "--steps", "100", "--range", "U[1,2)"],
     );
-    let text = screens(
+    look(
+        "report_and_status",
         here,
         &[
             &["status"],
             &["status", "mine.toml", "--set", "learning_rate=0.002", "--seeds", "1"],
             &["status", "mine.toml", "--set", "learning_rate=0.003"],
+            &["status", "mine.toml", "--seeds", "3"],
             &["report", "mine.toml", "--set", "learning_rate=0.002", "--seeds", "1"],
+            &["report", "mine.toml", "--set", "learning_rate=0.002", "--seeds", "3"],
             &["report", "mine.toml", "--set", "learning_rate=0.003"],
         ],
     );
-    // Who did how much, and how fast, is different everywhere.
-    let same = |line: &&str| !line.starts_with("  by ") && !line.starts_with("about ");
-    insta::assert_snapshot!(text.lines().filter(same).collect::<Vec<_>>().join("\n"));
     let all = succeed(here, &["status", "--all"]);
     assert!(all.lines().count() > 60 && all.contains("mnist-sequential"), "{all}");
     let list = json(here, &["status", "--json"]);
@@ -63,17 +106,17 @@ fn rows_of_changed_experiments_are_found_again() {
 #[test]
 fn a_missing_store_is_one_sentence_everywhere() {
     let folder = folder();
-    for arguments in [
-        &["status", "--store", "nowhere"][..],
+    let all: &[&[&str]] = &[
+        &["status", "--store", "nowhere"],
         &["report", "mine.toml", "--store", "nowhere"],
         &["export", "--csv", "-", "--store", "nowhere"],
         &["store", "check", "nowhere"],
         &["store", "compact", "nowhere"],
         &["verify", "--record", "nowhere"],
-    ] {
-        let text = fails_with(folder.path(), arguments, 2, "");
-        assert_eq!(text, "nalm: nowhere is no store: it has no folder seg; nalm run makes one\n", "{arguments:?}");
-    }
+    ];
+    let text = look("missing_store", folder.path(), all);
+    let sentence = "nalm: nowhere is no store: it has no folder seg; nalm run makes one\n[exit 2]\n";
+    assert_eq!(text.matches(sentence).count(), all.len(), "{text}");
 }
 
 /// One style, code 2, and the repair in the text.
@@ -92,11 +135,13 @@ fn wrong_values() {
         &["train", "--noise", "bath", "--module", "snmu"],
         &["train", "--range", "U[1,2]"],
         &["train", "--range", "U[1e300,1e301]"],
+        &["train", "--range", "U[1e300,1e301)", "--test-range", "U[1e301,1e302)"],
         &["train", "--range", "U[2,1)"],
         &["train", "--range", "1..2"],
         &["train", "--learning-rate", "fast"],
         &["train", "--operation", "pow"],
         &["train", "--stream", "slow"],
+        &["train", "--task", "table"],
         &["train", "--modul", "nmu"],
         &["train", "--module", "nmu", "--layers", "nmu"],
         &["trian"],
@@ -117,7 +162,7 @@ fn wrong_values() {
         &["new", "mine.txt"],
         &["man", "trian"],
     ];
-    let text = screens(folder.path(), all);
+    let text = look("wrong_values", folder.path(), all);
     // All alike: one line, the program's name before it.
     let blocks = text.split("$ nalm ").skip(1);
     blocks.for_each(|block| {
@@ -127,14 +172,14 @@ fn wrong_values() {
             "{block}"
         );
     });
-    insta::assert_snapshot!(text);
 }
 
 /// Headings, the total, and quiet once nothing changes.
 #[test]
 fn training_on_the_screen() {
     let folder = folder();
-    insta::assert_snapshot!(screens(
+    look(
+        "training",
         folder.path(),
         &[
             &["train", "--steps", "999"],
@@ -150,7 +195,7 @@ fn training_on_the_screen() {
                 "--test-range",
                 "U[2,6)",
                 "--steps",
-                "8000"
+                "8000",
             ],
             &["train", "--module", "nalu", "--steps", "2000"],
             &["train", "--module", "mlp", "--hidden", "3", "--steps", "1000"],
@@ -158,8 +203,9 @@ fn training_on_the_screen() {
             &["train", "--range", "U[1e30,1e31)", "--test-range", "U[1e31,1e32)", "--steps", "1000"],
             &["train", "--task", "arithmetic", "--inputs", "4", "--module", "snmu", "--steps", "2000"],
             &["train", "--steps", "2000", "--quiet"],
-        ]
-    ));
+            &["train", "--steps", "500", "--json", "--quiet"],
+        ],
+    );
 }
 
 /// A loop gives JSON lines.
@@ -193,6 +239,11 @@ fn a_stopped_run_has_a_summary() {
     assert_eq!(output.status.code(), Some(75), "{said}");
     assert!(text.contains("best step") && text.contains("formula"), "{text}");
     assert!(said.contains("nalm: stopped at step ") && said.contains(" of 1000000000"), "{said}");
+    // How far it came is different every time.
+    let head = |line: &str| line.split_once("  ").map_or(line.to_string(), |(name, _)| format!("{name}  …"));
+    // Whether it was solved by then, too.
+    let same = |line: &&str| !line.contains("solved");
+    insta::assert_snapshot!("stopped", text.lines().filter(same).map(head).collect::<Vec<_>>().join("\n"));
 }
 
 /// Nothing is promised that is not kept.
@@ -228,9 +279,8 @@ fn missing_images_are_named_with_their_folder() {
     let run = ["run", "mnist-isolated", "--preset", "smoke", "--mnist"];
     let all: Vec<Vec<&str>> = ["nowhere", "empty"].iter().map(|folder| [&run[..], &[*folder]].concat()).collect();
     let all: Vec<&[&str]> = all.iter().map(Vec::as_slice).collect();
-    let text = screens(here, &all);
+    let text = look("missing_images", here, &all);
     assert!(!text.contains("os error") && !text.contains("to do"), "{text}");
-    insta::assert_snapshot!(text);
 }
 
 /// A table a listing, a line an entry, at eighty columns; details by name.
@@ -239,9 +289,7 @@ fn missing_images_are_named_with_their_folder() {
 fn listings_at_eighty_columns() {
     let folder = folder();
     let what = ["modules", "noise", "denoisers", "tasks", "ranges", "experiments", "schedules", "metrics", "figures"];
-    let tables: String = what.iter().map(|what| screen(folder.path(), &["list", what])).collect();
-    let long = tables.lines().filter(|line| line.chars().count() > 80).collect::<Vec<_>>();
-    assert!(long.is_empty(), "{long:?}");
+    let tables = what.map(|what| vec!["list", what]).into_iter().chain([vec!["list"]]);
     let details = [
         ["modules", "inalu"],
         ["noise", "batch"],
@@ -250,9 +298,20 @@ fn listings_at_eighty_columns() {
         ["schedules", "second-order"],
         ["metrics", "solved_at"],
     ];
-    let details = details.map(|[what, name]| screen(folder.path(), &["list", what, name])).join("\n");
-    assert!(details.lines().all(|line| line.chars().count() <= 80), "{details}");
-    insta::assert_snapshot!(format!("{tables}\n{details}"));
+    let all: Vec<Vec<&str>> = tables.chain(details.map(|[what, name]| vec!["list", what, name])).collect();
+    let all: Vec<&[&str]> = all.iter().map(Vec::as_slice).collect();
+    let text = look("listings", folder.path(), &all);
+    let long = text.lines().filter(|line| line.chars().count() > 80).collect::<Vec<_>>();
+    assert!(long.is_empty(), "{long:?}");
+    // A wide terminal shows more, and a line an entry, too.
+    for arguments in &all[..what.len()] {
+        let (Some(narrow), Some(wide)) =
+            (terminal(folder.path(), 80, arguments), terminal(folder.path(), 200, arguments))
+        else {
+            continue;
+        };
+        assert!(wide.lines().count() == narrow.lines().count() && wide.len() >= narrow.len(), "{wide}");
+    }
 }
 
 /// Only what is there is said.
@@ -261,7 +320,8 @@ fn empty_results() {
     let folder = folder();
     let here = folder.path();
     succeed(here, &["run", "mine.toml"]);
-    insta::assert_snapshot!(screens(
+    look(
+        "empty_results",
         here,
         &[
             &["run", "mine.toml"],
@@ -269,9 +329,80 @@ fn empty_results() {
             &["run", "batch-noise-bound"],
             &["report", "mine.toml"],
             &["verify", "noise-basins"],
-            &["demo", "--seeds", "3"],
-        ]
-    ));
+        ],
+    );
+    // At a terminal, it moves.
+    insta::assert_snapshot!("demo", screen(here, &["demo", "--seeds", "3"]));
+}
+
+/// What is known beforehand is said, and no time before it is worth one.
+#[test]
+fn plans_and_estimates() {
+    let folder = folder();
+    let here = folder.path();
+    let text = look(
+        "plans",
+        here,
+        &[
+            &["run", "mine.toml", "--dry-run", "--threads", "2"],
+            &["run", "mine.toml", "--dry-run", "--threads", "1", "--steps", "1000000000"],
+            &["describe", "nau-nau-nmu"],
+            &["describe", "snmu"],
+            &["describe", "arithmetic"],
+            &["describe", "nau-nau-smnu"],
+        ],
+    );
+    assert!(!text.contains("0 to do"), "{text}");
+    let said = String::from_utf8(nalm(here, &["run", "mine.toml", "--threads", "2"]).stderr).unwrap();
+    assert_eq!(steady(&said), "4 runs, 0 done, 4 to do on 2 threads\n4 runs in TIME");
+}
+
+/// A file with a slip of the pen: its line, and what was meant.
+#[test]
+fn wrong_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let whole = format!("baselines = [\"nmu\"]\n{FILE}");
+    let slips = [
+        ("a-unit", "module = \"nmu\"", "module = \"nmo\""),
+        ("a-sign", "seeds = 2", "seeds : 2"),
+        ("a-number", "seeds = 2", "seeds = \"ten\""),
+        ("a-key", "task =", "taks ="),
+        ("no-task", "task = \"single-module\"\n", ""),
+        ("no-title", "title = \"Mine\"\n", ""),
+        ("a-table", "[[model]]", "[[modle]]"),
+        ("a-range", "U[1,2)", "U[1,2]"),
+        ("a-quote", "\"nmu\"\n[[", "\"nmu\n[["),
+    ];
+    let files: Vec<String> = slips.map(|(name, ..)| format!("{name}.toml")).into();
+    for (file, (_, right, wrong)) in files.iter().zip(slips) {
+        std::fs::write(here.join(file), whole.replace(right, wrong)).unwrap();
+    }
+    let all: Vec<[&str; 2]> = files.iter().map(|file| ["run", file.as_str()]).collect();
+    let all: Vec<&[&str]> = all.iter().map(|arguments| &arguments[..]).collect();
+    let text = look("wrong_files", here, &all);
+    assert_eq!(text.matches("[exit 2]").count(), slips.len(), "{text}");
+}
+
+/// Whatever is piped ends with the end of a line.
+#[test]
+fn stores_are_looked_after_in_whole_lines() {
+    let folder = folder();
+    let here = folder.path();
+    succeed(here, &["run", "mine.toml", "--store", "a", "--seeds", "1"]);
+    succeed(here, &["run", "mine.toml", "--store", "b"]);
+    let text = look(
+        "stores",
+        here,
+        &[
+            &["store", "merge", "a", "b", "--into", "c"],
+            &["store", "check", "c"],
+            &["store", "pack", "a", "b", "--into", "packed"],
+            &["store", "merge", "nowhere", "--into", "d"],
+            &["store", "check"],
+        ],
+    );
+    assert!(text.lines().all(|line| !line.contains("[exit") || line.starts_with("[exit")), "{text}");
 }
 
 const RUNS: &str = "model,seed,solved,solved_at,sparsity_error
@@ -296,16 +427,29 @@ fn statistics_from_a_pipe_and_as_csv() {
         String::from_utf8(output.stdout).unwrap()
     };
     assert_eq!(piped(&["stats", "-"]), succeed(here, &["stats", "runs.csv"]));
-    insta::assert_snapshot!(screens(
+    // Whoever knows no more than whether runs were solved is told what follows from that.
+    std::fs::write(here.join("brief.csv"), "unit,seed,solved\nA,0,true\nA,1,false\nB,0,true\nB,1,true\n").unwrap();
+    let cut = |line: &str| line.rsplit_once(',').unwrap().0.to_string() + "\n";
+    std::fs::write(here.join("no-sparsity.csv"), RUNS.lines().map(cut).collect::<String>()).unwrap();
+    std::fs::write(here.join("no-seed.csv"), "unit,solved\nA,true\n").unwrap();
+    look(
+        "statistics",
         here,
         &[
             &["stats", "runs.csv"],
             &["stats", "runs.csv", "--csv"],
             &["stats", "runs.csv", "--paired", "A,B"],
             &["stats", "runs.csv", "--paired", "A,B", "--csv"],
+            &["stats", "brief.csv"],
+            &["stats", "no-sparsity.csv"],
+            &["stats", "no-sparsity.csv", "--csv"],
+            &["stats", "brief.csv", "--csv"],
+            &["stats", "brief.csv", "--json"],
+            &["stats", "brief.csv", "--paired", "A,B"],
+            &["stats", "no-seed.csv"],
             &["stats", "nowhere.csv"],
-        ]
-    ));
+        ],
+    );
 }
 
 #[test]
@@ -346,6 +490,15 @@ fn exports_have_all_columns_and_can_be_narrowed() {
     assert!(json.lines().count() == 2 && json.contains("\"experiments\":[\"mine\""), "{json}");
     fails_with(here, &["export", "--csv", "-", "--module", "smnu"], 2, "did you mean 'snmu'");
     fails_with(here, &["export", "--csv", "-", "--status", "solvd"], 2, "did you mean 'solved'");
+    look(
+        "export",
+        here,
+        &[
+            &["export", "--csv", "-", "--experiment", "mine.toml"],
+            &["export", "--csv", "-", "--module", "nmu", "--status", "unsolved", "--range", "U[10,20)"],
+            &["export", "--csv", "-", "--module", "smnu"],
+        ],
+    );
     // What is exported is what nalm stats reads.
     let mut child = command(here, &["stats", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(succeed(here, &["export", "--csv", "-"]).as_bytes()).unwrap();
@@ -361,7 +514,8 @@ fn files_with_one_preset_and_labels_with_bars() {
     std::fs::write(here.join("bars.toml"), text).unwrap();
     succeed(here, &["reproduce", "bars.toml"]);
     let page = std::fs::read_to_string(here.join("report/bars.md")).unwrap();
-    assert!(page.contains("noise \\| none"), "{page}");
+    let lines: Vec<&str> = page.lines().filter(|line| line.contains("none") && line.starts_with('|')).collect();
+    insta::assert_snapshot!("labels_with_bars", lines.join("\n"));
 }
 
 /// From nothing to intervals, tests and a page; asking again costs nothing.
@@ -386,7 +540,7 @@ fn a_comparison_without_a_file() {
     let first = nalm(here, &asked);
     let said = String::from_utf8_lossy(&first.stderr);
     assert!(first.status.success() && said.contains("12 runs, 0 done, 12 to do"), "{said}");
-    insta::assert_snapshot!(screen(here, &asked));
+    look("comparison", here, &[&asked]);
     let list = json(here, &[&asked[..], &["--json"]].concat());
     assert_eq!(list["models"].as_array().unwrap().len(), 3);
     assert_eq!((&list["models"][2]["model"], &list["models"][2]["n"]), (&"sNMU noise=U[1,2]".into(), &4.into()));

@@ -71,7 +71,7 @@ fn a_formula_is_found_saved_used_and_checked() {
     let broken = table(120, product).replacen("north,6.125,3,1,", "north,6.125,3,1,9", 1);
     assert_ne!(broken, table(120, product), "the line to break is there");
     put(here, "broken.csv", &broken);
-    fails_with(here, &["check", "total.json", "broken.csv"], 1, "1 rows break the formula");
+    fails_with(here, &["check", "total.json", "broken.csv"], 1, "1 row breaks the formula");
     let listed = nalm(here, &["check", "total.json", "broken.csv", "--json"]);
     let listed: Value = serde_json::from_slice(&listed.stdout).unwrap();
     assert_eq!((listed[0]["broken"].as_u64(), listed[0]["rows"].as_u64()), (Some(1), Some(120)));
@@ -148,21 +148,94 @@ fn several_targets_chosen_columns_and_a_file_held_back() {
     assert_eq!(held["verdict"], "exact");
 }
 
+/// Files go where they are asked for, with their folders, as those of all verbs do; what was written is said.
+#[test]
+fn a_product_of_sums_is_saved_as_a_network() {
+    let here = tempfile::tempdir().unwrap();
+    let here = here.path();
+    let mut text = String::from("a,b,c,t\n");
+    for k in 0..90 {
+        let (a, b, c) = (1.0 + f64::from(k * 7 % 31), 2.0 + f64::from(k * 11 % 29), 1.0 + f64::from(k * 13 % 23));
+        writeln!(text, "{a},{b},{c},{}", 2.0 * (a + b) * c).unwrap();
+    }
+    put(here, "t.csv", &text);
+    let output = nalm(here, &["fit", "t.csv", "--save", "deep/er/t.safetensors", "--html", "pages/t.html"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("t.safetensors is written") && said.contains("t.html is written"), "{said}");
+    let bytes = std::fs::read(here.join("deep/er/t.safetensors")).unwrap();
+    let (network, params) = nalm::save::from_bytes::<f64>(&bytes, &nalm::module::find).unwrap();
+    let got = network.predict(&params, &[100.0, 200.0, 1000.0]).unwrap()[0];
+    assert!((got / 600_000.0 - 1.0).abs() < 1e-12, "{got}");
+    put(here, "q.csv", &table(60, |price, pieces| format!("{}", price / pieces)));
+    fails_with(here, &["fit", "q.csv", "--save", "q.safetensors"], 2, "no stack of units; save it as .json");
+    let two = ["fit", "t.csv", "--target", "t", "--target", "c", "--save", "two.safetensors"];
+    fails_with(here, &two, 2, "save one target at a time");
+}
+
+/// The keys that docs/json.md promises.
+#[test]
+fn every_key_of_the_json_is_documented_and_there() {
+    let here = tempfile::tempdir().unwrap();
+    let here = here.path();
+    put(here, "sales.csv", &table(120, product));
+    let answer = json(here, &["fit", "sales.csv", "--json"]);
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/json.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let (_, section) = page.split_once("## A formula from a table").unwrap();
+    let table = section.split_once("|---|---|\n").unwrap().1.split_once("\n\n").unwrap().0;
+    let first = |line: &str| line.trim_start_matches("| ").split(" |").next().unwrap_or_default().to_string();
+    let keys = table.lines().map(first).collect::<Vec<_>>().join(", ").replace('`', "");
+    let mut documented: Vec<&str> = keys.split(", ").collect();
+    documented.sort_unstable();
+    let there: Vec<&str> = answer.as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(documented, there);
+    let promised =
+        "verdict precision formula columns error_inside error_outside rows_outside engine seconds candidates";
+    assert!(promised.split(' ').all(|key| there.contains(&key)), "{there:?}");
+    assert!(answer["candidates"].as_array().is_some_and(|all| !all.is_empty()));
+    for key in ["text", "python", "latex", "sympy"] {
+        assert!(answer["formula"][key].is_string(), "{key}");
+    }
+    // The same keys where nothing is found.
+    let noise =
+        self::table(60, |price, pieces| format!("{}", (price * 12.9898 + pieces * 78.233).sin() * 43758.5453 % 1.0));
+    put(here, "noise.csv", &noise);
+    let nothing = json(here, &["fit", "noise.csv", "--json"]);
+    let keys: Vec<&str> = nothing.as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(keys, documented);
+}
+
+/// Columns of text matter only to those who ask for them, in training, too.
+#[test]
+fn a_unit_is_trained_on_a_table_with_a_column_of_text() {
+    let here = tempfile::tempdir().unwrap();
+    let here = here.path();
+    put(here, "sales.csv", &table(120, product));
+    let train = ["train", "--task", "table", "--data", "sales.csv", "--steps", "200", "--target"];
+    let outcome = json(here, &[&train[..], &["total", "--json"]].concat());
+    assert!(outcome.to_string().contains("net price,pieces,day"), "{outcome}");
+    fails_with(here, &[&train[..], &["region"]].concat(), 2, "the column 'region' holds text ('north', line 2)");
+    let asked = [&train[..], &["total", "--set", "columns=region,pieces"]].concat();
+    fails_with(here, &asked, 2, "the column 'region' holds text ('north', line 2)");
+}
+
 #[test]
 fn what_cannot_be_done_is_said_with_its_reason() {
     let here = tempfile::tempdir().unwrap();
     let here = here.path();
     put(here, "sales.csv", &table(60, product));
-    let wrong: [(&[&str], &str); 10] = [
+    let wrong: [(&[&str], &str); 11] = [
         (&["fit", "nothing.csv"], "cannot read nothing.csv"),
         (&["fit", "."], "cannot read ."),
         (&["fit", "sales.csv", "--target", "totel"], "did you mean 'total'?"),
         (&["fit", "sales.csv", "--target", "region"], "holds text"),
-        (&["fit", "sales.csv", "--inputs", "region"], "'north' is not a finite number"),
+        (&["fit", "sales.csv", "--inputs", "region"], "the column 'region' holds text ('north', line 2)"),
         (&["fit", "sales.csv", "--ignore", "total"], "to be ignored and used"),
         (&["fit", "sales.csv", "--inputs", "total,pieces"], "one of the inputs"),
         (&["fit", "sales.csv", "--holdout", "extremes"], "did you mean 'extreme'?"),
         (&["fit", "sales.csv", "--separator", "ab"], "one character"),
+        (&["fit", "sales.csv", "--units", "row", "--ignore", "region"], "and no units; leave out --units row"),
         (&["predict", "sales.csv", "sales.csv"], "this is no file of formulas"),
     ];
     for (arguments, hint) in wrong {

@@ -51,6 +51,12 @@ fn every_command_does_what_the_text_says() {
     let again = command(here, &["reproduce", "mine.toml", "--seeds", "5"]).output().unwrap();
     assert!(String::from_utf8_lossy(&again.stderr).contains("all done"));
     // The numbers in the text are those of the program.
+    for (module, verdict, formula) in [("nmu", "not solved\n", "y = 1\n"), ("snmu", "solved\n", "y = x1 * x2\n")] {
+        let train = ["train", "--module", module, "--range", "U[-2,-1)", "--seed", "4", "--quiet"];
+        let output = command(here, &train).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(text.starts_with(verdict) && text.contains(formula), "{text}");
+    }
     assert!(TEXT.contains("1.00 [0.72, 1.00]"));
     let output =
         command(here, &["compare", "snmu", "--range", "U[1,2)", "--seeds", "10", "--steps", "10000"]).output().unwrap();

@@ -270,6 +270,8 @@ pub(crate) struct Columns {
     pub(crate) target_scale: f64,
     pub(crate) mixed: Vec<bool>,
     pub(crate) parity: Option<(f64, Vec<bool>)>,
+    /// For columns that are functions of others, by how much they enlarge the rounding of what they are made of, in every row.
+    pub(crate) conditions: Vec<(usize, Vec<f64>)>,
 }
 
 /// The geometric mean of what is not 0.
@@ -298,7 +300,7 @@ impl Columns {
         let view = View { x, y };
         let (mixed, parity) = (view.mixed(), view.parity());
         let View { x, y } = view;
-        Self { meaning, scales, target_scale: size(&y), x, y, mixed, parity }
+        Self { meaning, scales, target_scale: size(&y), x, y, mixed, parity, conditions: Vec::new() }
     }
 
     /// The same columns with another target.
@@ -311,7 +313,8 @@ impl Columns {
     /// Some rows alone.
     pub(crate) fn part(&self, rows: &[usize]) -> Self {
         let part = |x: &Vec<f64>| rows.iter().map(|&k| x[k]).collect::<Vec<f64>>();
-        Self { x: self.x.iter().map(part).collect(), y: part(&self.y), ..self.clone() }
+        let conditions = self.conditions.iter().map(|(i, own)| (*i, part(own))).collect();
+        Self { x: self.x.iter().map(part).collect(), y: part(&self.y), conditions, ..self.clone() }
     }
 
     /// Some rows, scaled.

@@ -20,6 +20,12 @@ const FAMILIES: [(Family, f64, f64); 11] = [
 
 /// Bits that a constant must stay below the precision with which it is known; else it is a coincidence.
 const MARGIN: f64 = 4.0;
+/// The same where a constant is known with an error, whose size counts by itself.
+const MARGIN_OF_FITTED: f64 = 3.0;
+/// Bits for a number with a large prime factor: few people mean 17/23.
+const LARGE_FACTOR: f64 = 3.0;
+/// Bits beyond which a fraction is written as a decimal: it would be a coincidence of its last digits.
+const MOST_WRITTEN: f64 = 30.0;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Family {
@@ -92,7 +98,16 @@ fn simplest(low: f64, high: f64) -> Option<(i64, i64)> {
 }
 
 fn bits_of(n: i64, d: i64) -> f64 {
-    libm::log2(n as f64 + 1.0) + libm::log2(d as f64)
+    let large = |k: i64, primes: &[i64]| {
+        let left = primes.iter().fold(k.max(1), |mut k, p| {
+            while k % p == 0 {
+                k /= p;
+            }
+            k
+        });
+        if left > 1 { LARGE_FACTOR } else { 0.0 }
+    };
+    libm::log2(n as f64 + 1.0) + libm::log2(d as f64) + large(n, &[2, 3, 5, 7]) + large(d, &[2, 3, 5])
 }
 
 /// The simplest number within a relative distance, if it is much simpler than the distance is small.
@@ -100,16 +115,44 @@ pub(crate) fn meant(c: f64, relative: f64) -> Option<Meant> {
     if c == 0.0 {
         return Some(Meant { value: 0.0, bits: 0.0, kind: Kind::Fraction(0, 1, Family::One) });
     }
-    if !(c.is_finite() && relative > 0.0 && relative < 0.3) {
-        return None;
+    let mut best: Option<Meant> = None;
+    within(c, relative, &mut |meant| {
+        if best.is_none_or(|best| meant.bits < best.bits - 1e-9) {
+            best = Some(meant);
+        }
+    });
+    best.filter(|best| best.bits + MARGIN <= -libm::log2(relative.max(1e-17)))
+}
+
+/// The number that somebody who fitted `c` with a relative standard error most likely means, if that explains the fit better than a
+/// number without meaning does: bits of the number and of the deviation from it against the digits that are known.
+pub(crate) fn likely(c: f64, error: f64) -> Option<Meant> {
+    let error = error.max(1e-14);
+    let mut best: Option<(f64, Meant)> = None;
+    for window in [1.0, 2.0, 3.2] {
+        within(c, window * error, &mut |meant| {
+            let z = (meant.value / c - 1.0) / error;
+            let cost = meant.bits + std::f64::consts::LOG2_E / 2.0 * z * z;
+            if best.is_none_or(|best| cost < best.0 - 1e-9) {
+                best = Some((cost, meant));
+            }
+        });
+    }
+    best.filter(|(cost, _)| *cost <= bits_of_fitted(error)).map(|(_, meant)| meant)
+}
+
+/// Bits of a constant that is known with a relative standard error and has no meaning.
+pub(crate) fn bits_of_fitted(error: f64) -> f64 {
+    -libm::log2(error.max(1e-14)) - MARGIN_OF_FITTED
+}
+
+/// The simplest numbers of every kind within a relative distance.
+fn within(c: f64, relative: f64, found: &mut dyn FnMut(Meant)) {
+    if !(c.is_finite() && c != 0.0 && relative > 0.0 && relative < 0.3) {
+        return;
     }
     let (a, sign) = (c.abs(), c.signum());
-    let mut best: Option<Meant> = None;
-    let mut offer = |value: f64, bits: f64, kind: Kind| {
-        if best.is_none_or(|best| bits < best.bits - 1e-9) {
-            best = Some(Meant { value: sign * value, bits, kind });
-        }
-    };
+    let mut offer = |value: f64, bits: f64, kind: Kind| found(Meant { value: sign * value, bits, kind });
     for (family, unit, extra) in FAMILIES {
         let v = a / unit;
         if !(1e-9..=1e9).contains(&v) {
@@ -127,7 +170,8 @@ pub(crate) fn meant(c: f64, relative: f64) -> Option<Meant> {
     for digits in 1..=12 {
         let Ok(rounded) = format!("{a:.*e}", digits - 1).parse::<f64>() else { break };
         if (rounded - a).abs() <= a * relative {
-            offer(rounded, 3.32 * digits as f64 + 2.0 + 0.3 * place.abs(), Kind::Decimal);
+            let mantissa = rounded / libm::pow(10.0, place - (digits - 1) as f64);
+            offer(rounded, libm::log2(mantissa + 1.0) + 2.0 + 0.3 * place.abs(), Kind::Decimal);
             break;
         }
     }
@@ -135,9 +179,8 @@ pub(crate) fn meant(c: f64, relative: f64) -> Option<Meant> {
     if (1e-12..1e12).contains(&square)
         && let Some((n, d)) = simplest(square * (1.0 - 2.0 * relative), square * (1.0 + 2.0 * relative))
     {
-        offer((n as f64 / d as f64).sqrt(), bits_of(n, d) + 4.0, Kind::RootOfFraction(n, d));
+        offer((n as f64 / d as f64).sqrt(), bits_of(n, d) + 6.0, Kind::RootOfFraction(n, d));
     }
-    best.filter(|best| best.bits + MARGIN <= -libm::log2(relative.max(1e-17)))
 }
 
 /// Bits of a constant that need not be known better than `relative`; many if it means nothing.
@@ -163,7 +206,7 @@ pub(crate) fn factors(c: f64) -> Vec<Expression> {
             list.push(over(number(d)));
         }
     };
-    match meant(c.abs(), 1e-14).map(|m| m.kind) {
+    match meant(c.abs(), 1e-14).filter(|m| m.bits <= MOST_WRITTEN).map(|m| m.kind) {
         Some(Kind::Fraction(n, d, Family::One)) => fraction(n, d, None),
         Some(Kind::Fraction(n, d, Family::Pi(p))) => fraction(n, d, Some(pi(p))),
         Some(Kind::Fraction(n, d, Family::Root(r))) => {
@@ -207,6 +250,37 @@ mod tests {
         assert_eq!(of_nature(-299_792_458.0, -299_792_458.0), Some("speed of light"));
         assert_eq!(of_nature(9.0, 11.0), None);
         assert_eq!(of_nature(9.9, 9.91), None);
+    }
+
+    /// Numbers of every size, with errors of every size: one of twelve at most is taken for something that it is not.
+    #[test]
+    fn fitted_numbers_are_seldom_mistaken_and_often_recognised() {
+        let mut draws = crate::columns::Draws::new("constants");
+        for error in [1e-2, 1e-3, 1e-4, 1e-6] {
+            let mut mistaken = 0;
+            for _ in 0..600 {
+                let c = libm::exp(7.0 * draws.uniform() - 3.0);
+                mistaken += usize::from(likely(c * (1.0 + error * draws.normal()), error).is_some());
+            }
+            assert!(mistaken <= 50, "{error}: {mistaken} of 600");
+            let mut recognised = 0;
+            for _ in 0..20 {
+                for c in [0.5, 3.0, 1.0 / (4.0 * PI), 1.19, 2.0 / 3.0] {
+                    let found = likely(c * (1.0 + error * draws.normal()), error);
+                    recognised += usize::from(found.is_some_and(|found| (found.value / c - 1.0).abs() < 1e-9));
+                }
+            }
+            assert!(error > 5e-4 || recognised >= 75, "{error}: {recognised} of 100");
+        }
+    }
+
+    #[test]
+    fn last_digits_make_no_fraction() {
+        let mut draws = crate::columns::Draws::new("digits");
+        for _ in 0..2000 {
+            let c = draws.uniform();
+            assert_eq!(factors(c), [Expression::Number(c)]);
+        }
     }
 
     #[test]

@@ -16,6 +16,14 @@ pub enum Error {
     /// No input is left.
     #[error("there is no input besides the target '{0}'; a formula needs at least one")]
     NoInputs(String),
+    /// More inputs than can be searched in bounded time and memory.
+    #[error("{got} inputs are too many; at most {most} can be searched: choose those that may matter")]
+    TooManyInputs {
+        /// Inputs asked for.
+        got: usize,
+        /// The most that will do.
+        most: usize,
+    },
     /// Too few rows to fit anything and hold some back.
     #[error("{got} rows are too few; at least {want} are needed")]
     TooFewRows {

@@ -218,6 +218,16 @@ impl Form {
         own + self.add.as_ref().map_or(0, |add| add.free_constants())
     }
 
+    /// The largest size of an exponent of a column, roots and powers of sums counted.
+    pub(crate) fn largest_power(&self, i: usize) -> f64 {
+        let sums = self
+            .sums
+            .iter()
+            .map(|sum| sum.power.abs() * sum.terms.iter().fold(0.0, |m, t| f64::max(m, t.powers[i].abs())));
+        let own = sums.fold(self.powers[i].abs(), f64::max);
+        self.add.as_ref().map_or(own, |add| own.max(add.largest_power(i)))
+    }
+
     /// Columns that occur.
     pub(crate) fn uses(&self, i: usize) -> bool {
         self.powers[i] != 0.0

@@ -4,9 +4,9 @@
 //! of another product, M g(s N), are searched in logarithms like sums.
 
 use crate::columns::{Columns, Draws, Split};
-use crate::dense::{Matrix, add, dot, eigen, norm, solve_damped};
-use crate::engine::{Basis, Sink, deep, light, quadratic};
-use crate::form::Form;
+use crate::dense::{Matrix, add, dot, eigen, least_squares, norm, solve_damped};
+use crate::engine::{Basis, Sink, deep, library, light, product, quadratic};
+use crate::form::{Form, Term};
 use crate::judge::{Judge, Judged, simple_exponent};
 use crate::write;
 use nalm::expression::{Expression, Function};
@@ -16,6 +16,10 @@ use std::ops::ControlFlow;
 const OPERATIONS: f64 = 6e9;
 /// Rows that are tried first.
 const OUTSIDE: usize = 150;
+/// Rows that suffice to rank products of functions.
+const RANKED: usize = 72;
+/// Most columns of which three at a time are arguments.
+const SMALL: usize = 6;
 /// Most columns of which pairs, and which alone, are replaced.
 const COLUMNS: (usize, usize) = (10, 40);
 
@@ -80,7 +84,10 @@ impl<'a> Functions<'a> {
                 return ControlFlow::Continue(found);
             }
         }
-        let replaced = self.replaced();
+        let mut replaced: Vec<(f64, Replaced)> =
+            self.replaced().into_iter().map(|replaced| (self.roughness(&self.with(&replaced)), replaced)).collect();
+        replaced.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let replaced: Vec<Replaced> = replaced.into_iter().map(|(_, replaced)| replaced).collect();
         for replaced in &replaced {
             let found = self.attempt(self.with(replaced), y.clone(), None, &light(false), sink)?;
             if found.is_some() {
@@ -96,17 +103,55 @@ impl<'a> Functions<'a> {
                 }
             }
         }
+        let found = self.products_of_functions(sink)?;
+        if found.is_some() {
+            return ControlFlow::Continue(found);
+        }
         let found = self.products_with_functions(sink)?;
         if found.is_some() {
             return ControlFlow::Continue(found);
         }
-        for replaced in &replaced {
-            let found = self.attempt(self.with(replaced), y.clone(), None, &deep(), sink)?;
-            if found.is_some() {
-                return ControlFlow::Continue(found);
+        for engine in deep() {
+            let engine = [engine];
+            for replaced in &replaced {
+                let found = self.attempt(self.with(replaced), y.clone(), None, &engine, sink)?;
+                if found.is_some() {
+                    return ControlFlow::Continue(found);
+                }
             }
         }
         ControlFlow::Continue(None)
+    }
+
+    /// How much of the target a quadratic leaves with these columns: the right function is easier to follow than what it is of.
+    fn roughness(&self, columns: &[(Expression, Vec<f64>)]) -> f64 {
+        let y = &self.columns.y;
+        if columns.iter().any(|(_, x)| x.iter().any(|x| !x.is_finite())) {
+            return 1.0;
+        }
+        let d = columns.len();
+        let rows: Vec<usize> = self.split.searched.iter().copied().take(200).collect();
+        if (d + 1) * (d + 2) > rows.len() {
+            return 1.0;
+        }
+        let smooth = |x: &[f64]| {
+            let positive = x.iter().all(|x| *x > 0.0);
+            let x: Vec<f64> = rows.iter().map(|&k| if positive { libm::log(x[k]) } else { x[k] }).collect();
+            let mean = x.iter().sum::<f64>() / x.len() as f64;
+            let size = crate::engine::deviation(&x).max(f64::MIN_POSITIVE);
+            x.iter().map(|x| (x - mean) / size).collect::<Vec<f64>>()
+        };
+        let x: Vec<Vec<f64>> = columns.iter().map(|(_, x)| smooth(x)).collect();
+        let target = smooth(y);
+        let mut a = Matrix::new(rows.len());
+        a.push(vec![1.0; rows.len()]);
+        for i in 0..d {
+            a.push(x[i].iter().copied());
+            for j in i..d {
+                a.push(x[i].iter().zip(&x[j]).map(|(a, b)| a * b));
+            }
+        }
+        least_squares(&a, &target).1
     }
 
     fn named(&self) -> Vec<(Expression, Vec<f64>)> {
@@ -204,20 +249,33 @@ impl<'a> Functions<'a> {
         if !finite(&y) || !varies(&y) || !columns.iter().all(|(_, x)| finite(x) && varies(x)) {
             return ControlFlow::Continue(None);
         }
-        let columns = Columns::new(columns, y);
+        let mut columns = Columns::new(columns, y);
+        columns.conditions = self.conditions(&columns.meaning);
         let judge = Judge::new(&columns, &self.split);
         for engine in engines {
             let mut probe = Probe { judge: &judge, sink, found: None };
             let ended = engine.search(&judge.view, &mut probe);
             if let Some(found) = probe.found {
-                let mut expression = write::expression(&found.form, &columns.meaning);
-                if let Some((function, sign)) = outer {
-                    expression = expression.call(function);
-                    if sign < 0.0 {
-                        expression = expression.times(-1.0);
+                let mut ways = Vec::new();
+                match outer {
+                    Some((function, sign)) => {
+                        let signed = |e: Expression| if sign < 0.0 { e.times(-1.0) } else { e };
+                        if function == Function::Exp {
+                            ways.extend(factor_of_exp(&found.form).map(|(factor, rest)| {
+                                let power = write::expression(&rest, &columns.meaning).call(Function::Exp);
+                                signed(Expression::product(
+                                    crate::constants::factors(factor).into_iter().chain([power]),
+                                ))
+                            }));
+                        }
+                        ways.push(signed(write::expression(&found.form, &columns.meaning).call(function)));
+                    }
+                    None => {
+                        let plain = write::expression(&found.form, &columns.meaning);
+                        ways.extend([powers_within_exp(&plain), plain]);
                     }
                 }
-                if (self.meets)(&expression) {
+                if let Some(expression) = ways.into_iter().find(|way| (self.meets)(way)) {
                     return ControlFlow::Continue(Some(expression));
                 }
                 continue;
@@ -225,6 +283,153 @@ impl<'a> Functions<'a> {
             ended?;
         }
         ControlFlow::Continue(None)
+    }
+
+    /// Products of powers of columns and of up to three functions of simple arguments.
+    fn products_of_functions(&self, sink: &mut dyn Sink) -> ControlFlow<(), Option<Expression>> {
+        let y = &self.columns.y;
+        let named = self.named();
+        if named.len() > COLUMNS.0 {
+            return ControlFlow::Continue(None);
+        }
+        let usable = |k: &usize| y[*k] != 0.0 && named.iter().all(|(_, x)| x[*k] != 0.0);
+        let rows: Vec<usize> = self.split.searched.iter().copied().filter(usable).take(RANKED).collect();
+        if rows.len() < named.len() + 12 {
+            return ControlFlow::Continue(None);
+        }
+        let logs = |x: &[f64]| rows.iter().map(|&k| libm::log(x[k].abs())).collect::<Vec<f64>>();
+        let mut base = Basis::default();
+        base.push(vec![1.0; rows.len()], 0.0);
+        named.iter().for_each(|(_, x)| {
+            base.push(logs(x), 1e-10);
+        });
+        let factors = self.factors(&named);
+        let library: Vec<Vec<f64>> = factors
+            .iter()
+            .map(|(_, z, function)| match function {
+                // The factor within exp is the power that it gets.
+                Some(Function::Exp) => rows.iter().map(|&k| z[k]).collect(),
+                Some(function) => rows.iter().map(|&k| libm::log(apply(*function, z[k]).abs())).collect(),
+                None => logs(z),
+            })
+            .collect();
+        sink.spend((library.len() * library.len() * rows.len() + library.len() * y.len() * 50) as f64)?;
+        let target = logs(y);
+        for set in library::best(&base, &target, &library, &|_| 0.0, 3) {
+            let mut a = Matrix::new(rows.len());
+            a.push(vec![1.0; rows.len()]);
+            named.iter().for_each(|(_, x)| a.push(logs(x)));
+            set.iter().for_each(|&j| a.push(library[j].iter().copied()));
+            let (c, left) = least_squares(&a, &target);
+            if left > 1e-7 {
+                continue;
+            }
+            let mut columns = named.clone();
+            for (&j, q) in set.iter().zip(&c[1 + named.len()..]) {
+                let (name, z, function) = &factors[j];
+                match function {
+                    Some(Function::Exp) => {
+                        let q = crate::constants::meant(*q, 1e-8).map_or(*q, |m| m.value);
+                        let values = z.iter().map(|z| libm::exp(q * z)).collect();
+                        columns.push((name.clone().times(q).call(Function::Exp), values));
+                    }
+                    Some(function) => {
+                        let values = z.iter().map(|z| apply(*function, *z)).collect();
+                        columns.push((name.clone().call(*function), values));
+                    }
+                    None => columns.push((name.clone(), z.clone())),
+                }
+            }
+            let found = self.attempt(columns, y.clone(), None, &product(), sink)?;
+            if found.is_some() {
+                return ControlFlow::Continue(found);
+            }
+        }
+        ControlFlow::Continue(None)
+    }
+
+    /// Factors that a product may have beside columns: sums and differences, and functions of simple arguments, given as these.
+    fn factors(&self, named: &[(Expression, Vec<f64>)]) -> Vec<(Expression, Vec<f64>, Option<Function>)> {
+        let d = named.len();
+        let both = |i: usize, j: usize, f: &dyn Fn(f64, f64) -> f64| -> Vec<f64> {
+            named[i].1.iter().zip(&named[j].1).map(|(a, b)| f(*a, *b)).collect()
+        };
+        let name = |i: usize| named[i].0.clone();
+        let over = |i: usize| name(i).power(-1.0);
+        let mut arguments: Vec<(Expression, Vec<f64>)> = named.to_vec();
+        let mut list = Vec::new();
+        for i in 0..d {
+            for j in (0..d).filter(|&j| j != i) {
+                arguments.push((Expression::product([name(i), over(j)]), both(i, j, &|a, b| a / b)));
+                if j < i {
+                    continue;
+                }
+                arguments.push((Expression::product([name(i), name(j)]), both(i, j, &|a, b| a * b)));
+                let minus = Expression::sum([name(i), name(j).times(-1.0)]);
+                let difference = both(i, j, &|a, b| a - b);
+                list.push((minus.clone(), difference.clone(), None));
+                list.push((Expression::sum([name(i), name(j)]), both(i, j, &|a, b| a + b), None));
+                if d <= SMALL {
+                    for k in (0..d).filter(|&k| k != i && k != j) {
+                        let times = difference.iter().zip(&named[k].1).map(|(a, b)| a * b).collect();
+                        arguments.push((Expression::product([minus.clone(), name(k)]), times));
+                        let product = both(i, j, &|a, b| a * b);
+                        let ratio = product.iter().zip(&named[k].1).map(|(a, b)| a / b).collect();
+                        arguments.push((Expression::product([name(i), name(j), over(k)]), ratio));
+                    }
+                }
+                arguments.push((minus, difference));
+            }
+        }
+        for (name, z) in arguments {
+            let most = extent(&z);
+            for (factor, of) in [
+                (1.0, Expression::number(1.0)),
+                (0.5, Expression::number(0.5)),
+                (2.0, Expression::number(2.0)),
+                (std::f64::consts::PI, Expression::Pi),
+                (2.0 * std::f64::consts::PI, Expression::product([Expression::number(2.0), Expression::Pi])),
+            ] {
+                if most * factor > 40.0 {
+                    continue;
+                }
+                let scaled: Vec<f64> = z.iter().map(|z| factor * z).collect();
+                let name = if factor == 1.0 { name.clone() } else { Expression::product([of, name.clone()]) };
+                for function in [Function::Sin, Function::Cos] {
+                    list.push((name.clone(), scaled.clone(), Some(function)));
+                }
+            }
+            if most < 100.0 {
+                list.push((name.clone(), z.clone(), Some(Function::Exp)));
+            }
+            if z.iter().all(|z| *z > 0.0) {
+                list.push((name, z, Some(Function::Ln)));
+            }
+        }
+        list
+    }
+
+    /// By how much functions enlarge the rounding of their arguments: without bound near the zeros of a wave.
+    fn conditions(&self, meaning: &[Expression]) -> Vec<(usize, Vec<f64>)> {
+        let mut list = Vec::new();
+        for (i, name) in meaning.iter().enumerate() {
+            let Expression::Call(function, of) = name else { continue };
+            let condition = |z: f64| match function {
+                Function::Sin => (z / libm::tan(z)).abs(),
+                Function::Cos => (z * libm::tan(z)).abs(),
+                Function::Exp => z.abs(),
+                Function::Ln => 1.0 / libm::log(z).abs(),
+                _ => 1.0,
+            };
+            let at = |row: usize, name: &str| {
+                let place =
+                    self.columns.meaning.iter().position(|m| matches!(m, Expression::Variable(own) if own == name));
+                place.map_or(f64::NAN, |i| self.columns.x[i][row])
+            };
+            let own = (0..self.columns.y.len()).map(|row| condition(of.evaluate(&|name| at(row, name))));
+            list.push((i, own.map(|c| if c.is_finite() { c } else { 1.0 }).collect()));
+        }
+        list
     }
 
     /// M g(s N) for products M and N.
@@ -279,7 +484,7 @@ impl<'a> Functions<'a> {
         let means: Vec<f64> = logs.iter().map(|l| l.iter().sum::<f64>() / l.len() as f64).collect();
         logs.iter_mut().zip(&means).for_each(|(l, m)| l.iter_mut().for_each(|l| *l -= m));
         let target: Vec<f64> = rows.iter().map(|&k| libm::log(y[k].abs())).collect();
-        let directions = quadratic(&logs, &target).map(|(_, hessian)| strongest(hessian, &logs));
+        let directions = quadratic(&logs, &target, None).map(|(_, hessian)| strongest(hessian, &logs));
         let space = Space::new(logs, target);
         for &function in functions {
             if function.is_positive() && !one_sign {
@@ -330,6 +535,41 @@ impl<'a> Functions<'a> {
             }
         }
         ControlFlow::Continue(None)
+    }
+}
+
+/// The factor and the rest of exp of a sum with a constant: exp(c + z) is e^c exp(z), and e^c is what somebody means.
+fn factor_of_exp(form: &Form) -> Option<(f64, Form)> {
+    let [sum] = &form.sums[..] else { return None };
+    if sum.power != 1.0 || form.add.is_some() || form.powers.iter().any(|p| *p != 0.0) {
+        return None;
+    }
+    let simple = |c: f64| crate::constants::meant(c, 1e-10).map_or(c, |meant| meant.value);
+    let is_constant = |t: &Term| t.powers.iter().all(|p| *p == 0.0);
+    let constant = sum.terms.iter().find(|t| is_constant(t))?;
+    let rest: Vec<Term> = sum
+        .terms
+        .iter()
+        .filter(|t| !is_constant(t))
+        .map(|t| Term { factor: simple(form.factor * t.factor), powers: t.powers.clone() })
+        .collect();
+    let rest = match &rest[..] {
+        [one] => Form::monomial(one.factor, one.powers.clone()),
+        _ => Form::sum(1.0, 1.0, rest, form.powers.len()),
+    };
+    Some((simple(libm::exp(form.factor * constant.factor)), rest))
+}
+
+/// exp(z)^p as exp(p z).
+fn powers_within_exp(expression: &Expression) -> Expression {
+    match expression {
+        Expression::Power(of, p) => match &**of {
+            Expression::Call(Function::Exp, z) => z.as_ref().clone().times(*p).call(Function::Exp),
+            other => Expression::Power(Box::new(powers_within_exp(other)), *p),
+        },
+        Expression::Product(parts) => Expression::Product(parts.iter().map(powers_within_exp).collect()),
+        Expression::Sum(parts) => Expression::Sum(parts.iter().map(powers_within_exp).collect()),
+        other => other.clone(),
     }
 }
 

@@ -84,7 +84,11 @@ impl<'a> Judge<'a> {
 
     /// Errors in units of the size of the row and of what rounding can do there.
     fn errors(&self, form: &Form, x: &[Vec<f64>], y: &[f64]) -> Vec<f64> {
-        let (values, conditions) = form.values_and_conditions(x, y.len());
+        let (values, mut conditions) = form.values_and_conditions(x, y.len());
+        for (i, own) in self.columns.conditions.iter().filter(|(_, own)| own.len() == y.len()) {
+            let power = form.largest_power(*i);
+            conditions.iter_mut().zip(own).for_each(|(c, own)| *c *= 1.0 + power * own);
+        }
         let error = |k: usize| {
             let (v, y) = (values[k], y[k]);
             let e = (v - y).abs() / (v.abs().max(y.abs()) * conditions[k] + 1e-300);
@@ -181,6 +185,7 @@ impl<'a> Judge<'a> {
     }
 
     fn with_simple_constants(&self, mut form: Form) -> Option<Form> {
+        let raw = form.clone();
         for sum in &mut form.sums {
             let scale = simplify_sum(sum, RELATIVE)?;
             form.factor *= outside(scale, sum.power);
@@ -192,8 +197,38 @@ impl<'a> Judge<'a> {
         if let Some(meant) = constants::meant(form.factor, RELATIVE) {
             form.factor = meant.value;
         }
-        Some(form)
+        // As many numbers, or fewer, and not much longer: then k x + c reads better.
+        let better = |other: &Form| {
+            let (now, then) = (bits_of_constants(&form), bits_of_constants(other));
+            then < now || (then < now + OUT && numbers(other) <= numbers(&form))
+        };
+        let other = multiplied_out(raw).filter(better);
+        Some(other.unwrap_or(form))
     }
+}
+
+/// Bits that multiplying out may cost.
+const OUT: f64 = 8.0;
+
+/// Constants that are not 1.
+fn numbers(form: &Form) -> usize {
+    let terms = form.sums.iter().flat_map(|sum| &sum.terms).map(|t| t.factor);
+    terms.chain([form.factor]).filter(|c| c.abs() != 1.0).count()
+}
+
+/// k (x + c/k) as k x + c: the factor in front taken into the first plain sum, and its constants made simple.
+fn multiplied_out(mut form: Form) -> Option<Form> {
+    let plain = form.sums.iter().position(|sum| sum.power == 1.0)?;
+    for (_, sum) in form.sums.iter_mut().enumerate().filter(|(k, _)| *k != plain) {
+        let scale = simplify_sum(sum, RELATIVE)?;
+        form.factor *= outside(scale, sum.power);
+    }
+    for term in &mut form.sums[plain].terms {
+        let factor = term.factor * form.factor;
+        term.factor = constants::meant(factor, RELATIVE).map_or(factor, |meant| meant.value);
+    }
+    form.factor = 1.0;
+    Some(form)
 }
 
 /// Divides a sum by the factor that makes its others simplest, makes them simple, and clears denominators. Returns what was taken out.

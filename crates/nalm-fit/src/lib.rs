@@ -14,6 +14,7 @@ mod polish;
 mod problem;
 mod report;
 mod search;
+mod settle;
 pub mod suite;
 mod units;
 mod write;

@@ -2,14 +2,15 @@
 //! chosen by the length of their description.
 
 use crate::columns::{Columns, Split, View};
-use crate::constants;
 use crate::dense::{Matrix, Qr, dot, least_squares, median, quantile};
 use crate::engine::noisy as engines;
-use crate::engine::{Sink, divide};
-use crate::form::{Form, is_whole, outside};
+use crate::engine::{Sink, design, divide, laurent_and_pairs};
+use crate::form::{Form, is_whole};
 use crate::judge::with_right_signs;
 use crate::polish::{Free, Part, Polished, polish_roughly};
 use crate::report::Noise;
+use crate::settle::{Settled, settle};
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
@@ -21,6 +22,8 @@ pub(crate) struct Fitted {
     pub(crate) form: Form,
     pub(crate) squares: f64,
     pub(crate) engine: &'static str,
+    /// Over the columns themselves, with constants as simple as they are meant.
+    settled: Option<Settled>,
 }
 
 /// What came of the search.
@@ -29,6 +32,8 @@ pub(crate) struct Outcome {
     /// The best over the columns themselves, with simple constants, and the errors of its constants.
     pub(crate) form: Form,
     pub(crate) sigmas: Vec<f64>,
+    /// Whether every constant is a number that somebody means.
+    pub(crate) meant: bool,
     pub(crate) engine: &'static str,
     /// The size of the noise in the units of its kind.
     pub(crate) size: f64,
@@ -48,7 +53,9 @@ pub(crate) struct Outcome {
 /// Bits of an exponent.
 fn bits_of_exponent(e: f64) -> f64 {
     let part = |whole: bool, bits: f64| if whole { 0.0 } else { bits };
-    if e == 0.0 { 0.0 } else { 2.0 + e.abs() + part(is_whole(e), 2.0) + part(is_whole(2.0 * e), 3.0) }
+    // One that is no simple fraction is a number of three digits.
+    let fraction = part(is_whole(e), 2.0) + part(is_whole(2.0 * e), 3.0) + part(is_whole(6.0 * e), 6.0);
+    if e == 0.0 { 0.0 } else { 2.0 + e.abs() + fraction }
 }
 
 /// Bits of a form without its constants.
@@ -96,6 +103,10 @@ const UNITS: f64 = 40.0;
 const BEHIND: f64 = 30.0;
 /// Two candidates closer than this many bits are equally good.
 const EQUAL: f64 = 10.0;
+/// Candidates whose constants are settled.
+const SETTLED: usize = 40;
+/// Candidates that grow in a round, the products to choose from, and the rounds.
+const GROWN: (usize, usize, usize) = (3, 400, 3);
 
 impl<'a> Noisy<'a> {
     pub(crate) fn new(
@@ -245,8 +256,8 @@ impl<'a> Noisy<'a> {
         let form = found.form.simplified(&self.columns.mixed);
         match self.pool.iter_mut().find(|other| other.form.same(&form)) {
             Some(other) if other.bits <= bits => {}
-            Some(other) => *other = Fitted { bits, form, squares: found.squares, engine: self.engine },
-            None => self.pool.push(Fitted { bits, form, squares: found.squares, engine: self.engine }),
+            Some(other) => *other = Fitted { bits, form, squares: found.squares, engine: self.engine, settled: None },
+            None => self.pool.push(Fitted { bits, form, squares: found.squares, engine: self.engine, settled: None }),
         }
         self.best = self.best.min(bits);
         Some(())
@@ -255,14 +266,15 @@ impl<'a> Noisy<'a> {
     /// Asks all engines, with leftovers of the search for exact formulas.
     fn search(&mut self, leftovers: &[(Form, &'static str)], sink: &mut dyn Sink) -> ControlFlow<()> {
         let view = self.columns.view(&self.split.searched);
-        let sign = view.usual_sign();
-        let majority = view.y.iter().filter(|y| **y * sign > 0.0).count() as f64 > 0.85 * view.rows() as f64;
+        let sign = engines::sign_of_large(&view);
         let sizes: Vec<f64> = view.y.iter().map(|y| y.abs()).collect();
-        let least = if self.model == Model::Additive { quantile(sizes.clone(), 0.2) } else { 0.0 };
+        // Noise of one size spoils the logarithms of small rows most, and turns the signs of the smallest.
+        let turned = view.y.iter().filter(|y| **y * sign < 0.0).fold(0.0f64, |m, y| m.max(y.abs()));
+        let least = if self.model == Model::Additive { quantile(sizes.clone(), 0.2).max(turned) } else { turned };
+        let for_logs = view.filtered(|k| view.y[k] * sign >= least && view.y[k] != 0.0);
+        let majority = for_logs.sign().is_some() && 3 * for_logs.rows() > view.rows();
+        let for_logs = if majority { for_logs } else { view.clone() };
         let middle = median(sizes);
-        // Noise of one size spoils the logarithms of small rows most.
-        let for_logs =
-            if majority { view.filtered(|k| view.y[k] * sign > 0.0 && view.y[k].abs() >= least) } else { view.clone() };
         let weigh = |y: f64| (y.abs() / middle).min(5.0);
         let weighted = self.model == Model::Additive;
         self.engine = "powers";
@@ -279,6 +291,14 @@ impl<'a> Noisy<'a> {
             self.engine = "logarithms";
             for form in engines::logarithms(&for_logs, &[&[0]], weighted.then_some(&weigh), sink)? {
                 self.consider_with_powers(&form);
+            }
+        }
+        if majority {
+            self.engine = "library";
+            for form in engines::unit_sums(&for_logs, &self.columns.scales, weighted.then_some(&weigh), sink)? {
+                let columns = self.view.columns();
+                let known = (0..form.sums.len()).flat_map(|s| (0..columns).map(move |i| Part::TermPower(s, 1, i)));
+                self.simplify(&form, &known.collect());
             }
         }
         self.engine = "sparse";
@@ -298,6 +318,54 @@ impl<'a> Noisy<'a> {
             self.engine = "sums";
             for form in engines::sums(&view, sink)? {
                 self.consider(&form);
+            }
+        }
+        self.grow(sink)
+    }
+
+    /// Lets the best candidates grow by one term or factor, as long as one of them gets better by it.
+    fn grow(&mut self, sink: &mut dyn Sink) -> ControlFlow<()> {
+        let list = laurent_and_pairs(self.view.columns(), GROWN.1);
+        if list.len() > 3 * GROWN.1 {
+            return ControlFlow::Continue(());
+        }
+        let plain = vec![1.0; self.view.rows()];
+        let products = design(&self.view.x, &list, &plain);
+        let mut done: Vec<Form> = Vec::new();
+        self.engine = "grown";
+        for _ in 0..GROWN.2 {
+            self.pool.sort_by(|a, b| a.bits.total_cmp(&b.bits));
+            let limit = self.best + BEHIND;
+            let next: Vec<Form> = self
+                .pool
+                .iter()
+                .filter(|fitted| fitted.bits < limit && !done.iter().any(|other| other.same(&fitted.form)))
+                .filter(|fitted| {
+                    fitted.form.sums.len() < 3 && fitted.form.sums.iter().map(|s| s.terms.len()).sum::<usize>() < 8
+                })
+                .take(GROWN.0)
+                .map(|fitted| fitted.form.clone())
+                .collect();
+            let simplest =
+                self.pool.iter().find(|fitted| fitted.form.sums.is_empty()).map(|fitted| fitted.form.clone());
+            let simplest = simplest.filter(|form| done.is_empty() && !next.iter().any(|other| other.same(form)));
+            let next: Vec<Form> = next.into_iter().chain(simplest).collect();
+            if next.is_empty() {
+                break;
+            }
+            for form in next {
+                sink.spend((self.view.rows() * list.len() * 10 * (1 + form.sums.len())) as f64)?;
+                for grown in engines::grown(&form, false, &self.view, &self.weights, &list, &products) {
+                    self.consider(&grown);
+                }
+                if form.sums.is_empty() {
+                    let columns = self.view.columns();
+                    let known = (0..columns).map(|i| Part::TermPower(0, 1, i)).chain([Part::SumPower(0)]).collect();
+                    for bent in engines::grown(&form, true, &self.view, &self.weights, &list, &products) {
+                        self.simplify(&bent, &known);
+                    }
+                }
+                done.push(form);
             }
         }
         ControlFlow::Continue(())
@@ -341,11 +409,12 @@ impl<'a> Noisy<'a> {
     }
 
     fn outcome(mut self) -> Option<Outcome> {
+        self.settle();
         self.prefer_units();
         let best = self.pool.first()?.clone();
         let rows = self.view.rows() as f64;
         let ambiguous = self.ambiguous();
-        let (form, sigmas) = self.with_simple_constants(&best.form)?;
+        let Settled { form, errors: sigmas, meant, .. } = best.settled?;
         let Columns { x, y, .. } = self.columns;
         let values = form.values(x, y.len());
         let all: Vec<usize> = (0..y.len()).collect();
@@ -368,16 +437,22 @@ impl<'a> Noisy<'a> {
         Some(Outcome {
             noise: if self.model == Model::Relative { Noise::Relative } else { Noise::Additive },
             sigmas,
+            meant,
             engine: best.engine,
             size,
             inside,
             outside,
             white: white(self.columns, &errors),
             alike: alike(self.columns, &form, &errors),
-            others: self.pool.iter().skip(1).take(30).map(|f| (self.columns.unscaled(&f.form), f.engine)).collect(),
+            others: self.pool.iter().skip(1).take(30).map(|f| (self.own(f), f.engine)).collect(),
             ambiguous,
             form,
         })
+    }
+
+    /// A candidate over the columns themselves.
+    fn own(&self, fitted: &Fitted) -> Form {
+        fitted.settled.as_ref().map_or_else(|| self.columns.unscaled(&fitted.form), |settled| settled.form.clone())
     }
 
     /// The first candidate that is as good and differs by more than three standard errors at twice the range.
@@ -413,120 +488,33 @@ impl<'a> Noisy<'a> {
         })
     }
 
-    /// Constants over the columns themselves, simple as far as the squares do not grow, with standard errors.
-    fn with_simple_constants(&self, form: &Form) -> Option<(Form, Vec<f64>)> {
-        let Columns { mixed, .. } = self.columns;
+    /// The best candidates with settled constants, the shortest description first: numbers that are meant are short, and a formula that has
+    /// them is preferred to one that needs numbers without meaning to be as good.
+    fn settle(&mut self) {
         let rows = &self.split.fitted;
         let part = |x: &Vec<f64>| rows.iter().map(|&k| x[k]).collect::<Vec<f64>>();
         let view = View { x: self.columns.x.iter().map(part).collect(), y: part(&self.columns.y) };
         let weights: Vec<f64> = self.weights.iter().map(|w| w / self.columns.target_scale).collect();
-        let form = self.columns.unscaled(form).simplified(mixed);
-        let found = polish_roughly(&form, &view, &weights, mixed, &Free::Factors, 10)?;
-        let squares = |form: &Form| {
-            let values = form.values(&view.x, view.rows());
-            let r: Vec<f64> = (0..view.rows()).map(|k| (view.y[k] - values[k]) * weights[k]).collect();
-            let squares = dot(&r, &r);
-            if squares.is_nan() { f64::INFINITY } else { squares }
-        };
-        // The scale in front, by least squares.
-        let scaled = |form: &Form| {
-            let mut form = form.clone();
-            form.factor = 1.0;
-            let values = form.values(&view.x, view.rows());
-            let (mut a, mut b) = (0.0, 0.0);
-            for k in 0..view.rows() {
-                let w = weights[k] * weights[k];
-                a += values[k] * values[k] * w;
-                b += values[k] * view.y[k] * w;
+        // Errors of rounding are uniform over a digit.
+        let least = if self.model == Model::Printed { 1.0 / 12.0 } else { 1e-26 };
+        let limit = self.best + 20.0;
+        let mut settled_any = false;
+        for (place, fitted) in self.pool.iter_mut().enumerate() {
+            // Some may have no values in some rows; then the next ones count.
+            if settled_any && (place >= SETTLED || fitted.bits >= limit) {
+                break;
             }
-            form.factor = b / a;
-            (form, 1.0 / a.sqrt())
-        };
-        let n = view.rows() as f64;
-        let mut best = found.form.clone();
-        let base = squares(&best);
-        if !base.is_finite() {
-            return None;
+            let form = self.columns.unscaled(&fitted.form).simplified(&self.columns.mixed);
+            let Some(settled) = settle(&form, &view, &weights, least) else { continue };
+            fitted.bits = settled.bits + self.constant + bits_of_form(&settled.form);
+            fitted.squares = settled.squares;
+            fitted.settled = Some(settled);
+            settled_any = true;
         }
-        let limit = match self.model {
-            // Errors of rounding are uniform; they may grow to what rounding explains.
-            Model::Printed => (base * (1.0 + 12.0 / n)).max(n / 11.0),
-            _ => base * (1.0 + 12.0 / n),
-        };
-        let relative = |s: usize, t: usize| {
-            let place = found.parts.iter().position(|p| *p == Part::TermFactor(s, t));
-            place.map_or(1e-13, |k| (3.0 * found.sigmas[k] / found.form.sums[s].terms[t].factor.abs()).max(1e-13))
-        };
-        for s in 0..best.sums.len() {
-            let sum = best.sums[s].clone();
-            let known = (1..sum.terms.len()).map(|t| relative(s, t)).fold(1e-13, f64::max);
-            let mut cheapest: Option<(f64, Vec<f64>, f64)> = None;
-            for by in &sum.terms {
-                if by.factor < 0.0 && !is_whole(sum.power) {
-                    continue;
-                }
-                let meant: Vec<Option<constants::Meant>> =
-                    sum.terms.iter().map(|t| constants::meant(t.factor / by.factor, known)).collect();
-                let bits: f64 = meant.iter().map(|m| m.map_or(30.0, |m| m.bits)).sum();
-                if cheapest.as_ref().is_none_or(|c| bits < c.0) {
-                    let values = meant.iter().zip(&sum.terms).map(|(m, t)| m.map_or(t.factor / by.factor, |m| m.value));
-                    cheapest = Some((bits, values.collect(), by.factor));
-                }
-            }
-            let Some((_, values, by)) = cheapest else { continue };
-            let mut next = best.clone();
-            next.factor *= outside(by, sum.power);
-            next.sums[s].terms.iter_mut().zip(values).for_each(|(t, v)| t.factor = v);
-            let (next, _) = scaled(&next);
-            if squares(&next) < limit {
-                best = next;
-            }
-        }
-        let (mut best, own) = scaled(&best);
-        let sigma = (base / n).sqrt() * own;
-        if let Some(meant) = constants::meant(best.factor, (3.0 * sigma / best.factor.abs()).max(1e-14)) {
-            let mut next = best.clone();
-            next.factor = meant.value;
-            if squares(&next) < limit {
-                best = next;
-            }
-        }
-        let best = best.simplified(mixed);
-        let sigmas = standard_errors(&best, &view, &weights, squares(&best));
-        Some((best, sigmas))
+        self.pool.sort_by(|a, b| {
+            (a.settled.is_none(), a.bits).partial_cmp(&(b.settled.is_none(), b.bits)).unwrap_or(Ordering::Equal)
+        });
     }
-}
-
-/// Standard errors of the factor in front and of the factors of all terms, all of them free together; 0 for those that are 1, which give a sum its scale.
-fn standard_errors(form: &Form, view: &View, weights: &[f64], squares: f64) -> Vec<f64> {
-    let places: Vec<(usize, usize)> =
-        form.sums.iter().enumerate().flat_map(|(s, sum)| (0..sum.terms.len()).map(move |t| (s, t))).collect();
-    let with = |place: Option<(usize, usize)>, share: f64| {
-        let mut form = form.clone();
-        *place.map_or(&mut form.factor, |(s, t)| &mut form.sums[s].terms[t].factor) *= share;
-        form.values(&view.x, view.rows())
-    };
-    // Along the logarithm of each constant, by central differences.
-    let step = 1e-5;
-    let is_free = |&(s, t): &(usize, usize)| form.sums[s].terms[t].factor.abs() != 1.0;
-    let free = std::iter::once(None).chain(places.iter().copied().filter(is_free).map(Some));
-    let mut jacobian = Matrix::new(view.rows());
-    let mut count = 0;
-    for place in free {
-        let (more, less) = (with(place, 1.0 + step), with(place, 1.0 - step));
-        jacobian.push((0..view.rows()).map(|k| weights[k] * (more[k] - less[k]) / (2.0 * step)));
-        count += 1;
-    }
-    let scales = jacobian.normalise();
-    let sigma = (squares / view.rows().saturating_sub(count).max(1) as f64).sqrt();
-    let mut relative = Qr::new(jacobian, 1e-12).standard_errors().into_iter().zip(scales).map(|(e, g)| sigma * e / g);
-    let mut next = || relative.next().unwrap_or(0.0);
-    let mut errors = vec![form.factor.abs() * next()];
-    for place in places {
-        let size = form.sums[place.0].terms[place.1].factor.abs();
-        errors.push(if is_free(&place) { size * next() } else { 0.0 });
-    }
-    errors
 }
 
 /// Sets exponents to simple values where that is within their errors, the surest first, at least one a round.

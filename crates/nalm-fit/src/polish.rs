@@ -80,6 +80,21 @@ struct Fit<'a> {
     weights: &'a [f64],
     logs: Vec<Vec<f64>>,
     parts: Vec<Part>,
+    /// Whether rows are noisy.
+    rough: bool,
+}
+
+/// Share of the rows in which noise may push what is under a root below 0.
+const BELOW: f64 = 0.05;
+
+/// Lifts what noise has pushed below 0 under a root to next to nothing; false if that is more than noise does.
+pub(crate) fn lift(total: &mut [f64]) -> bool {
+    let below = total.iter().filter(|t| **t <= 0.0).count();
+    if below > 0 {
+        let least = 1e-4 * median(total.iter().map(|t| t.abs()).collect());
+        total.iter_mut().for_each(|t| *t = t.max(least));
+    }
+    below as f64 <= BELOW * total.len() as f64
 }
 
 impl Fit<'_> {
@@ -120,6 +135,9 @@ impl Fit<'_> {
                 crate::dense::add(&mut total, t.factor, m);
             }
             let whole = is_whole(sum.power);
+            if self.rough && !whole && sum.power > 0.0 && !lift(&mut total) {
+                return None;
+            }
             for k in 0..rows {
                 if !whole && total[k] <= 0.0 {
                     return None;
@@ -227,6 +245,7 @@ fn levenberg_marquardt(
         weights,
         logs: view.x.iter().map(|x| x.iter().map(|x| libm::log(x.abs().max(1e-300))).collect()).collect(),
         parts,
+        rough,
     };
     let n = fit.parts.len();
     let (mut r, mut values, mut totals, mut monomials) = fit.residuals(&form)?;

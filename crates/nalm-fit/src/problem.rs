@@ -6,6 +6,8 @@ use std::collections::HashSet;
 
 /// Fewest rows that a fit takes.
 pub(crate) const LEAST_ROWS: usize = 5;
+/// Most inputs that a fit takes: the search grows with their cube, and takes seconds for 300.
+pub(crate) const MOST_INPUTS: usize = 500;
 
 /// Which rows are held back, so that a formula can be tried on rows that nothing was fitted to.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -112,6 +114,9 @@ impl<'a> Problem<'a> {
         let target = self.table.column(&self.target)?;
         if self.inputs.is_empty() {
             return Err(Error::NoInputs(self.target.clone()));
+        }
+        if self.inputs.len() > MOST_INPUTS {
+            return Err(Error::TooManyInputs { got: self.inputs.len(), most: MOST_INPUTS });
         }
         let mut seen = HashSet::new();
         for name in &self.inputs {

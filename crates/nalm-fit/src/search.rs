@@ -12,6 +12,7 @@ use crate::report::{Candidate, Coefficient, Flag, Precision, Report, Verdict};
 use crate::{Error, Forms, Observer, Problem};
 use crate::{constants, units, write};
 use nalm::Table;
+use nalm::digits::significant;
 use nalm::expression::Expression;
 use std::ops::ControlFlow;
 
@@ -21,6 +22,8 @@ const PROMISING: f64 = 1e-3;
 const OPERATIONS: f64 = 1e7;
 /// Bits by which printed digits must outweigh a formula that meets them all.
 const OUTWEIGHED: f64 = 20.0;
+/// Rows below which noise is not told from a pattern.
+const FEW: usize = 60;
 /// Candidates of a report.
 const CANDIDATES: usize = 12;
 
@@ -34,6 +37,23 @@ struct Found {
     sigmas: Option<Vec<f64>>,
     /// The formula where it is more than the form.
     expression: Option<Expression>,
+}
+
+impl Found {
+    /// Constants that the data had to determine.
+    fn free_constants(&self) -> usize {
+        self.expression.as_ref().map_or_else(|| self.form.free_constants(), |expression| 1 + numbers(expression))
+    }
+}
+
+/// Numbers of an expression that are neither exponents nor 1.
+fn numbers(expression: &Expression) -> usize {
+    match expression {
+        Expression::Number(x) => usize::from(x.abs() != 1.0),
+        Expression::Sum(parts) | Expression::Product(parts) => parts.iter().map(numbers).sum(),
+        Expression::Power(of, _) | Expression::Call(_, of) => numbers(of),
+        _ => 0,
+    }
 }
 
 /// The values of an expression in all rows of a table.
@@ -216,6 +236,10 @@ impl Desk<'_> {
     /// Whether a cheap candidate already leaves nothing but noise: then no formula can be exact, and looking for one is in vain.
     fn is_noise(&self) -> bool {
         let Judge { columns, view, split } = self.judge;
+        // Few rows show no pattern, whatever is behind them, and searching them takes no time.
+        if view.rows() < FEW {
+            return false;
+        }
         let mut best: Vec<&(f64, Form, &'static str)> = self.leftovers.iter().collect();
         best.sort_by(|a, b| a.0.total_cmp(&b.0));
         // Only a candidate with simple exponents is a formula; others can follow any curve.
@@ -363,7 +387,7 @@ impl Reporter<'_> {
         let mut sentence = String::new();
         if let Some(best) = all.first().filter(|best| best.exact) {
             (verdict, precision) = (Verdict::Exact, Some(Precision::F64));
-            if self.split.outside.len() <= best.form.free_constants() {
+            if self.split.outside.len() <= best.free_constants() {
                 verdict = Verdict::Approximate;
                 precision = None;
                 self.flags.push(Flag::FewRowsOutside);
@@ -372,11 +396,14 @@ impl Reporter<'_> {
             }
         } else if let Some(outcome) = outcome {
             let size = match outcome.noise {
-                crate::Noise::Additive => format!("{:.2e}", outcome.size),
-                crate::Noise::Relative => format!("{:.2e} of the target", outcome.size),
+                crate::Noise::Additive => significant(outcome.size, 3),
+                crate::Noise::Relative => format!("{} of the target", significant(outcome.size, 3)),
             };
             noise = Some((outcome.noise, outcome.size));
-            if self.meets_printed_digits(&outcome.form) && self.split.outside.len() > outcome.form.free_constants() {
+            if outcome.meant
+                && self.meets_printed_digits(&outcome.form)
+                && self.split.outside.len() > outcome.form.free_constants()
+            {
                 (verdict, precision) = (Verdict::Exact, Some(Precision::Printed));
                 noise = None;
             } else if outcome.white > 1e-4

@@ -5,7 +5,8 @@ use nalm::{Rng, Table};
 use nalm_fit::{Error, Flag, Forms, Holdout, Observer, Precision, Problem, Report, Unit, Verdict, fit};
 use std::ops::ControlFlow;
 
-type Law = (&'static str, usize, (f64, f64), fn(&[f64]) -> f64, &'static str);
+type Function = fn(&[f64]) -> f64;
+type Law = (&'static str, usize, (f64, f64), Function, &'static str);
 
 /// Formulas by the engine that is made for them.
 const LAWS: &[Law] = &[
@@ -130,10 +131,13 @@ fn intervals_hold_the_truth_as_often_as_they_say() {
         let mut rng = Rng::fast(&format!("noise {key}"), Purpose::Data);
         let y = (0..120).map(|k| slope * x[0][k] / x[1][k] + offset + 0.05 * rng.normal::<f64>()).collect();
         let report = explained(&table(&x, y));
-        // slope * (x1 + offset / slope * x2) / x2
-        let [factor, term] = &report.candidates[0].coefficients[..] else { panic!("{report:?}") };
-        for (k, (c, truth)) in [(factor, slope), (term, offset / slope)].into_iter().enumerate() {
-            held[k] += usize::from((c.low..=c.high).contains(&truth));
+        // (slope * x1 + offset * x2) / x2, or with one of both in front.
+        let coefficients = &report.candidates[0].coefficients;
+        assert_eq!(coefficients.len(), 2, "{report:?}");
+        let truths = [slope, offset, offset / slope, slope / offset];
+        for (k, c) in coefficients.iter().enumerate() {
+            let nearest = truths.iter().min_by(|a, b| (c.value - **a).abs().total_cmp(&(c.value - **b).abs())).unwrap();
+            held[k] += usize::from((c.low..=c.high).contains(nearest));
         }
     }
     assert!(held.iter().all(|held| (24..=30).contains(held)), "{held:?}");
@@ -168,6 +172,64 @@ fn sums_multiply_among_many_columns() {
     let report = explained(&table(&x, target(&x, law)));
     assert_eq!(report.verdict, Verdict::Exact, "{report:?}");
     assert!(off(&report, law, 24, (1.1, 1.2)) < 1e-9, "{report:?}");
+}
+
+#[test]
+fn a_price_with_a_fee_is_written_as_one() {
+    let x = rows(1, 40, (1.0, 100.0), "fee");
+    let x = vec![x[0].iter().map(|x| (100.0 * x).round() / 100.0).collect::<Vec<f64>>()];
+    let exact = explained(&table(&x, target(&x, |x| 1.19 * x[0] + 4.9)));
+    assert_eq!(
+        (exact.verdict, exact.candidates[0].expression.to_string().as_str()),
+        (Verdict::Exact, "1.19 * x1 + 4.9")
+    );
+    let cents = target(&x, |x| 1.19 * x[0] + 4.9).iter().map(|y| (100.0 * y).round() / 100.0).collect();
+    let table = table(&x, cents);
+    let report = fit(&Problem::new(&table, "y").unwrap().printed(vec![0.01; 40]), &mut ()).unwrap();
+    assert_eq!(report.candidates[0].expression.to_string(), "1.19 * x1 + 4.9", "{report:?}");
+    assert_eq!((report.verdict, report.precision), (Verdict::Exact, Some(Precision::Printed)), "{report:?}");
+}
+
+#[test]
+fn small_tables_with_exp_are_explained() {
+    let cases: [(usize, Function, &str); 3] = [
+        (1, |x| 5.0 * libm::exp(-0.3 * x[0]), "5 * exp(-0.3 * x1)"),
+        (2, |x| x[0] * libm::exp(-x[1] / 4.0), "x1 * exp(-0.25 * x2)"),
+        (3, |x| 2.0 * x[0] * libm::exp(-x[1] / x[2]), ""),
+    ];
+    for (columns, law, text) in cases {
+        for count in [24, 40] {
+            let x = rows(columns, count, (1.0, 5.0), "small");
+            let report = fit(&Problem::new(&table(&x, target(&x, law)), "y").unwrap(), &mut ()).unwrap();
+            assert_eq!(report.verdict, Verdict::Exact, "{text} {count}: {report:?}");
+            assert!(off(&report, law, columns, (1.0, 5.0)) < 1e-9, "{text}: {report:?}");
+            assert!(text.is_empty() || report.candidates[0].expression.to_string() == text, "{text}: {report:?}");
+        }
+    }
+}
+
+#[test]
+fn functions_multiply() {
+    let x = rows(3, 200, (1.0, 3.0), "functions");
+    let law = |x: &[f64]| x[0] * (libm::sin(x[1] * x[2] / 2.0) / libm::sin(x[2] / 2.0)).powi(2);
+    let report = fit(&Problem::new(&table(&x, target(&x, law)), "y").unwrap(), &mut ()).unwrap();
+    assert_eq!(report.verdict, Verdict::Exact, "{report:?}");
+    assert!(off(&report, law, 3, (1.0, 3.0)) < 1e-6, "{report:?}");
+}
+
+/// A root of squares of differences and a ratio of sums under noise: found as they are, with constants that are meant.
+#[test]
+fn noise_of_a_hundredth_leaves_sums_and_their_constants() {
+    let laws: [(usize, Function); 2] =
+        [(4, |x| ((x[0] - x[1]).powi(2) + (x[2] - x[3]).powi(2)).sqrt()), (3, |x| x[0] * (x[1] + x[2]) / (1.0 + x[1]))];
+    for (columns, law) in &laws {
+        let x = rows(*columns, 500, (1.0, 5.0), "hundredth");
+        let mut rng = Rng::fast("hundredth", Purpose::Noise);
+        let y: Vec<f64> = target(&x, *law).iter().map(|y| y + 0.01 * rng.normal::<f64>()).collect();
+        let report = explained(&table(&x, y));
+        assert_eq!(report.verdict, Verdict::Consistent, "{report:?}");
+        assert!(off(&report, *law, *columns, (1.0, 5.0)) < 1e-9, "{report:?}");
+    }
 }
 
 #[test]

@@ -46,8 +46,8 @@ impl Budget {
 /// Bytes for people.
 fn show(bytes: f64) -> String {
     let units = ["B", "KB", "MB", "GB", "TB", "PB", "EB"];
-    let place = ((bytes.max(1.0).log10() / 3.0) as usize).min(units.len() - 1);
-    let number = bytes / 1e3f64.powi(place as i32);
+    let place = ((libm::log10(bytes.max(1.0)) / 3.0) as usize).min(units.len() - 1);
+    let number = bytes / libm::pow(1e3, place as f64);
     // Rounded up, so that what is named is enough.
     format!("{} {}", (10.0 * number).ceil() / 10.0, units[place])
 }
@@ -61,8 +61,15 @@ pub fn parse(text: &str) -> std::result::Result<u64, String> {
         let unit = unit.trim().to_ascii_lowercase();
         unit.strip_suffix('b').unwrap_or(&unit) == *known
     });
-    let bytes = number.parse::<f64>().map_err(|_| wrong())? * 1e3f64.powi(place.ok_or_else(wrong)? as i32);
+    let bytes = number.parse::<f64>().map_err(|_| wrong())? * libm::pow(1e3, place.ok_or_else(wrong)? as f64);
     if (1.0..1e18).contains(&bytes) { Ok(bytes as u64) } else { Err(wrong()) }
+}
+
+/// Bytes as [`parse`] reads them, in the largest unit that leaves no rest.
+pub fn written(bytes: u64) -> String {
+    let units = [(1_000_000_000_000, "TB"), (1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "KB")];
+    let found = units.into_iter().find(|(size, _)| bytes > 0 && bytes.is_multiple_of(*size));
+    found.map_or(bytes.to_string(), |(size, unit)| format!("{}{unit}", bytes / size))
 }
 
 #[cfg(test)]
@@ -86,6 +93,9 @@ mod tests {
         );
         // Whatever is beyond the largest unit is told in it.
         assert_eq!([0.0, 999.0, 1e3, 5e18, 5e21].map(show), ["0 B", "999 B", "1 KB", "5 EB", "5000 EB"]);
+        for (text, bytes) in [("8GB", "8GB"), ("1.5 tb", "1500GB"), ("300", "300"), ("20k", "20KB")] {
+            assert_eq!((written(parse(text).unwrap()).as_str(), parse(bytes)), (bytes, parse(text)));
+        }
         budget.set(parse("16.1TB").unwrap());
         budget.ensure("it", 16.01e12).unwrap();
     }

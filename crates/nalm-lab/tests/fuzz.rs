@@ -57,6 +57,56 @@ fn saved_formulas() {
     });
 }
 
+/// From the bytes of a table to an answer and back: whatever is read can be searched, written in every language, saved and used.
+#[test]
+fn tables_and_their_formulas() {
+    use nalm::table::{Dialect, Wanted};
+    use nalm_fit::{Observer, Problem, fit};
+    use nalm_lab::fit::{Answer, Model, Models, page};
+    use std::ops::ControlFlow;
+
+    /// Stops the search soon: thousands of tables are tried.
+    struct Soon(u32);
+    impl Observer for Soon {
+        fn engine(&mut self, _: &'static str, _: usize, _: usize) -> ControlFlow<()> {
+            self.working()
+        }
+        fn working(&mut self) -> ControlFlow<()> {
+            self.0 += 1;
+            if self.0 > 12 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        }
+    }
+    let product = "a,the b,t\n1,2,2\n2,3.5,7\n4,1,4\n3,3,9\n5,2,10\n2.5,4,10\n1.5,6,9\n7,1,7\n";
+    let signs = "x;y;t\n-1;2;1,5\n2;-3,5;7\n4;1;4\n3;3;0\n-5;2;10\n0;4;1e9\n1,5;6;9\n";
+    let rounded = "a\tt\n1.10\t1.31\n2.20\t2.62\n3.30\t3.93\n4.40\t5.24\n5.50\t6.55\n6.60\t7.85\n";
+    fuzz("tables and their formulas", 300, &[product.as_bytes(), signs.as_bytes(), rounded.as_bytes()], |bytes| {
+        let wanted = Wanted::default().most_rows(20);
+        let Ok(sample) = nalm::Table::sample(bytes, "t.csv", &Dialect::default(), &wanted) else { return false };
+        let Some(target) = sample.table.names().last().cloned() else { return false };
+        let problem = Problem::new(&sample.table, &target).unwrap().printed(sample.printed(&target).unwrap());
+        let Ok(report) = fit(&problem, &mut Soon(0)) else { return false };
+        let answer = Answer::new(&target, problem.inputs.clone(), sample.headers.clone(), report, 0.0);
+        let written = answer.json();
+        assert_eq!(written["target"], target.as_str());
+        assert!(page(std::slice::from_ref(&answer), &sample.table).unwrap().contains("<html"));
+        if answer.best().is_none() {
+            assert!(written["formula"].is_null());
+            return true;
+        }
+        let models = Models::new(vec![Model::new(&answer, &sample.table).unwrap()]);
+        let again = Models::parse(&serde_json::to_vec(&models).unwrap()).unwrap();
+        let usual = sample.table.column(&target).unwrap().iter().fold(0.0f64, |most, y| most.max(y.abs()));
+        for row in 0..sample.table.rows() {
+            let column = |name: &str| sample.table.column(name).map_or(f64::NAN, |column| column[row]);
+            let (own, other) = (models.models[0].value(&column), again.models[0].value(&column));
+            // What is read from text may multiply in another order.
+            let close = (own - other).abs() <= 1e-9 * (own.abs() + usual);
+            assert!(close || own.is_finite() == other.is_finite() && !own.is_finite(), "{own} {other}");
+        }
+        true
+    });
+}
+
 fn load(registry: &Registry, text: &str, overrides: &Overrides) -> nalm_lab::Result<Experiment> {
     check(&registry.catalogue, &registry.names(), "mine", Path::new("mine.toml"), text, overrides)
 }

@@ -4,9 +4,9 @@
 //!   cargo bench -p nalm-vision --bench step [-- [--best | --alone] [--json] [NAME]]
 
 use nalm::rng::Purpose;
-use nalm::{InstructionSet, Optimiser, Rng, optim::Optimisation};
+use nalm::{InstructionSet, Rng};
 use nalm_vision::product::{Config, Run, View};
-use nalm_vision::{Error, Mnist, Mode, Net, Start, Training, networks};
+use nalm_vision::{Adam, Error, Mnist, Mode, Net, Start, Training, networks};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -56,7 +56,7 @@ fn step(net: &Net, samples: usize, threads: usize) -> Result<Vec<f64>, Error> {
     let x: Vec<f32> = (0..samples * net.input_len()).map(|_| rng.uniform(-0.42, 2.8)).collect();
     let mut p = vec![0f32; net.param_len()];
     net.init(&mut p, &mut rng);
-    let mut adam = Optimisation::new(Optimiser::adam(1e-3), p.len())?;
+    let mut adam = Adam::new(p.len())?;
     let (mut work, mut gradient, mut y) = (net.workspace(samples), vec![0.0; p.len()], Vec::new());
     let time = |k: usize| {
         let start = Instant::now();
@@ -64,7 +64,7 @@ fn step(net: &Net, samples: usize, threads: usize) -> Result<Vec<f64>, Error> {
         work.outputs(net, &mut y);
         y.iter_mut().for_each(|y| *y = 2.0 * (*y - 4.0) / samples as f32);
         net.backward(&p, &x, &mut work, &y, &mut gradient, None, threads);
-        adam.step(&mut p, &gradient).expect("sizes fit");
+        adam.step(&mut p, &gradient, threads).expect("sizes fit");
         1e3 * start.elapsed().as_secs_f64()
     };
     Ok((0..STEPS).map(time).collect())

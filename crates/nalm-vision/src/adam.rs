@@ -7,20 +7,31 @@ use nalm::{Error, Optimiser};
 /// Parameters of a piece.
 const PIECE: usize = 1 << 16;
 
+/// The core's Adam for networks with many parameters.
 #[derive(Debug)]
-pub(crate) struct Adam(Vec<Optimisation<f32>>);
+pub struct Adam(Vec<Optimisation<f32>>);
 
 impl Adam {
     /// PyTorch's settings at the learning rate of all three tasks, 1e-3.
-    pub(crate) fn new(len: usize) -> Result<Self, Error> {
+    pub fn new(len: usize) -> Result<Self, Error> {
         let lens = (0..len).step_by(PIECE).map(|start| PIECE.min(len - start));
         let adam = |len| Optimisation::new(Optimiser::adam(1e-3), len);
         Ok(Self(lens.map(adam).collect::<Result<_, _>>()?))
     }
 
-    pub(crate) fn step(&mut self, p: &mut [f32], gradient: &[f32], threads: usize) {
+    /// Moves the parameters along their gradient. Results do not depend on the number of threads.
+    pub fn step(&mut self, p: &mut [f32], gradient: &[f32], threads: usize) -> Result<(), Error> {
+        self.check("parameters to move", p.len())?;
+        self.check("gradients to move along", gradient.len())?;
         let pieces = p.chunks_mut(PIECE).zip(gradient.chunks(PIECE)).zip(&mut self.0);
         team::each(threads, pieces.collect(), |((p, g), adam)| adam.step(p, g).expect("pieces of equal lengths"));
+        Ok(())
+    }
+
+    /// Refuses another number of parameters than it was made for.
+    fn check(&self, what: &str, got: usize) -> Result<(), Error> {
+        let want = self.0.iter().map(|adam| adam.memory().0.len()).sum();
+        if got == want { Ok(()) } else { Err(Error::Shape { what: what.into(), got, want }) }
     }
 
     /// Mean gradients, mean squares, and the powers of both decays.
@@ -35,12 +46,8 @@ impl Adam {
     }
 
     pub(crate) fn remember(&mut self, means: &[f32], squares: &[f32], powers: [f64; 2]) -> Result<(), Error> {
-        let len: usize = self.0.iter().map(|adam| adam.memory().0.len()).sum();
-        for got in [means.len(), squares.len()] {
-            if got != len {
-                return Err(Error::Shape { what: "moments to remember".into(), got, want: len });
-            }
-        }
+        self.check("moments to remember", means.len())?;
+        self.check("moments to remember", squares.len())?;
         let pieces = means.chunks(PIECE).zip(squares.chunks(PIECE)).zip(&mut self.0);
         pieces.into_iter().try_for_each(|((mean, square), adam)| adam.remember(mean, square, powers.into()))
     }

@@ -36,7 +36,7 @@ pub fn paint<R: Real>(image: &[u8], change: Change, channel: usize, picture: &mu
     let background = R::of(f64::from(normalise(0)));
     picture.iter_mut().skip(channel).step_by(2).for_each(|pixel| *pixel = background);
     let centre = 0.5 * SIDE as f64 + 0.5;
-    let (sin, cos) = change.angle.to_radians().sin_cos();
+    let (sin, cos) = libm::sincos(change.angle.to_radians());
     let inside = |v: f64| (0.0..SIDE as f64).contains(&v);
     for y in 0..SIDE {
         for x in 0..SIDE {

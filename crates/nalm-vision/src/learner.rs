@@ -32,8 +32,8 @@ impl Learner {
 
     /// Moves the parameters along the gradients.
     pub(crate) fn update(&mut self, head_gradient: &[f32], threads: usize) {
-        self.adam.step(&mut self.params, &self.gradient, threads);
-        self.head_adam.step(&mut self.head, head_gradient, 1);
+        self.adam.step(&mut self.params, &self.gradient, threads).expect("a gradient for every parameter");
+        self.head_adam.step(&mut self.head, head_gradient, 1).expect("a gradient for every parameter of the head");
     }
 
     /// The state between two epochs.

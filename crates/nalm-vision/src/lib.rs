@@ -1,13 +1,14 @@
 //! Images in front of arithmetic: convolutional networks whose last layer multiplies.
 //!
 //! [`net::Net`] is a stack of image layers over one flat parameter vector, with hand-written gradients on kernels of its own
-//! ([`layer`], [`vector`]): direct convolution on images `[row][column][channel]`, gradients only where max-pooling, ReLU and dropout let
+//! ([`layer`], [`vector`]): convolution on images `[row][column][channel]`, gradients only where max-pooling, ReLU and dropout let
 //! any through, dense products in blocks of registers. The same bits for any number of threads and every instruction set.
 //!
 //! The tasks are [`product`] (two digits side by side, or in two colour channels) and [`sequential`]; both are a [`Training`], which goes
 //! epoch by epoch and can be stopped and taken up between any two.
 
 mod adam;
+mod aligned;
 pub mod checkpoint;
 mod choice;
 pub mod colour;
@@ -31,6 +32,7 @@ mod team;
 pub mod training;
 pub mod vector;
 
+pub use adam::Adam;
 pub use encoder::{Picture, Start};
 pub use error::Error;
 pub use history::History;

@@ -176,8 +176,18 @@ impl Digits {
 
 /// A pixel as networks see it.
 pub fn normalise(byte: u8) -> f32 {
-    (f32::from(byte) / 255.0 - MEAN) / DEVIATION
+    NORMALISED[usize::from(byte)]
 }
+
+static NORMALISED: [f32; 256] = {
+    let mut all = [0.0; 256];
+    let mut byte = 0;
+    while byte < all.len() {
+        all[byte] = (byte as f32 / 255.0 - MEAN) / DEVIATION;
+        byte += 1;
+    }
+    all
+};
 
 #[cfg(test)]
 impl Mnist {

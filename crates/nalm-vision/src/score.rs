@@ -102,7 +102,8 @@ impl Tally {
         for (k, (got, want)) in
             [(product, pair.product()), (z[0], digits[0]), (z[1], digits[1])].into_iter().enumerate()
         {
-            self.squares[k] += f64::from(got - want).powi(2);
+            let miss = f64::from(got - want);
+            self.squares[k] += miss * miss;
             let right = rules(got, want);
             (0..3).for_each(|r| self.right[k][r] += right[r]);
         }

@@ -309,7 +309,8 @@ impl Run {
             let pass = if self.config.eval_noise { Pass::Train(noise) } else { Pass::Eval };
             let states = self.cell.states(&self.learner.head, &labels, own.len(), pass)?;
             for (k, (&got, &want)) in states.iter().zip(&targets).enumerate() {
-                squares += f64::from(got - want).powi(2);
+                let miss = f64::from(got - want);
+                squares += miss * miss;
                 let hit = u64::from(got.round_ties_even() == want);
                 right += hit;
                 right_last += if k >= (length - 1) * own.len() { hit } else { 0 };

@@ -18,6 +18,8 @@ pub trait Scalar: Real {
     fn fused_slowly(self, b: Self, c: Self) -> Self;
     /// The next whole number below.
     fn floor(self) -> Self;
+    /// A whole number below 2^22 in size as an integer; any integer for everything else. A cast looks at every number for itself, this at sixteen.
+    fn small_whole(self) -> i32;
 }
 
 impl Scalar for f32 {
@@ -45,6 +47,11 @@ impl Scalar for f32 {
     fn floor(self) -> f32 {
         f32::floor(self)
     }
+    #[inline(always)]
+    fn small_whole(self) -> i32 {
+        // From 1.5 * 2^23 on, the last bits count ones.
+        (self + 12_582_912.0).to_bits().wrapping_sub(0x4b40_0000) as i32
+    }
 }
 
 impl Scalar for f64 {
@@ -59,6 +66,10 @@ impl Scalar for f64 {
     #[inline(always)]
     fn floor(self) -> f64 {
         f64::floor(self)
+    }
+    #[inline(always)]
+    fn small_whole(self) -> i32 {
+        (self + 6_755_399_441_055_744.0).to_bits() as i32
     }
 }
 
@@ -96,6 +107,19 @@ pub(crate) fn run<K: Kernel>(set: InstructionSet, kernel: K) -> K::Output {
         #[cfg(target_arch = "x86_64")]
         #[allow(unsafe_code)]
         InstructionKind::Avx512 => unsafe { avx512(kernel) },
+        _ => portable(kernel),
+    }
+}
+
+/// Executes a kernel with registers of 32 bytes at most, for memory that does not start where a cache line does: half as many loads and stores lie
+/// across two lines then.
+#[inline(always)]
+pub(crate) fn run_narrow<K: Kernel>(set: InstructionSet, kernel: K) -> K::Output {
+    match set.kind() {
+        // SAFETY: as above; a processor with AVX-512 has these features, too.
+        #[cfg(target_arch = "x86_64")]
+        #[allow(unsafe_code)]
+        InstructionKind::Avx2 | InstructionKind::Avx512 if K::Number::EVERYWHERE => unsafe { avx2(kernel) },
         _ => portable(kernel),
     }
 }
@@ -141,19 +165,22 @@ pub(crate) fn accumulate<R: Scalar, const FMA: bool>(to: &mut Lane<R>, a: R, b: 
 pub(crate) fn add_runs<R: Scalar, const FMA: bool>(x: &[R], shift: usize, terms: &[(u32, R)], to: &mut [R]) {
     let mut done = 0;
     while to.len() - done >= 6 * LANES {
-        add_chunk::<R, FMA, 6>(x, shift + done, terms, &mut to[done..]);
-        done += 6 * LANES;
+        // A little more than six lanes goes with them.
+        done += if has_rest(to.len() - done) {
+            add_chunk::<R, FMA, 6, REST>(x, shift + done, terms, &mut to[done..])
+        } else {
+            add_chunk::<R, FMA, 6, 0>(x, shift + done, terms, &mut to[done..])
+        };
     }
     while to.len() - done >= LANES {
-        add_chunk::<R, FMA, 1>(x, shift + done, terms, &mut to[done..]);
-        done += LANES;
+        done += add_chunk::<R, FMA, 1, 0>(x, shift + done, terms, &mut to[done..]);
     }
     let rest = to.len() - done;
     if rest > 0 && to.len() >= LANES {
         // A whole lane that ends where the run ends, of which only the last numbers are new.
         let start = to.len() - LANES;
         let mut last = [R::ZERO; LANES];
-        add_chunk::<R, FMA, 1>(x, shift + start, terms, &mut last);
+        add_chunk::<R, FMA, 1, 0>(x, shift + start, terms, &mut last);
         for k in LANES - rest..LANES {
             to[start + k] += last[k];
         }
@@ -165,17 +192,32 @@ pub(crate) fn add_runs<R: Scalar, const FMA: bool>(x: &[R], shift: usize, terms:
     }
 }
 
+/// Numbers behind six lanes that are worth taking along.
+const REST: usize = 4;
+
+/// Whether a run is six lanes and a little more, but not a lane.
 #[inline(always)]
-fn add_chunk<R: Scalar, const FMA: bool, const VECTORS: usize>(
+fn has_rest(len: usize) -> bool {
+    (6 * LANES + REST..7 * LANES).contains(&len)
+}
+
+/// Some lanes and the rest behind them; returns how many numbers that is.
+#[inline(always)]
+fn add_chunk<R: Scalar, const FMA: bool, const VECTORS: usize, const REST: usize>(
     x: &[R],
     shift: usize,
     terms: &[(u32, R)],
     to: &mut [R],
-) {
+) -> usize {
+    let len = VECTORS * LANES + REST;
     let mut sums = [Lane::<R>::ZERO; VECTORS];
+    let mut rest = [R::ZERO; REST];
     for &(at, factor) in terms {
         let from = at as usize + shift;
-        let x = &x[from..from + VECTORS * LANES];
+        let x = &x[from..from + len];
+        for k in 0..REST {
+            rest[k] = madd::<R, FMA>(factor, x[VECTORS * LANES + k], rest[k]);
+        }
         for v in 0..VECTORS {
             for k in 0..LANES {
                 sums[v][k] = madd::<R, FMA>(factor, x[v * LANES + k], sums[v][k]);
@@ -187,6 +229,10 @@ fn add_chunk<R: Scalar, const FMA: bool, const VECTORS: usize>(
             to[v * LANES + k] += sums[v][k];
         }
     }
+    for k in 0..REST {
+        to[VECTORS * LANES + k] += rest[k];
+    }
+    len
 }
 
 /// factor * w is added to `to[offset + ..]` for every (offset, factor) of `terms`. The weights stay in registers.
@@ -356,8 +402,15 @@ mod tests {
     }
 
     #[test]
+    fn small_whole_numbers_are_integers() {
+        for k in [-4_194_303, -70_000, -3, -2, -1, 0, 1, 2, 42, 70_000, 4_194_303] {
+            assert_eq!((f64::from(k).small_whole(), (k as f32).small_whole()), (k, k));
+        }
+    }
+
+    #[test]
     fn runs_of_every_length_are_added_and_spread() {
-        for len in [0, 1, 2, 15, 16, 17, 31, 32, 40, 95, 96, 97, 112, 127, 128, 200] {
+        for len in [0, 1, 2, 15, 16, 17, 31, 32, 40, 95, 96, 97, 99, 100, 103, 111, 112, 127, 128, 200] {
             compare::<f32>(len);
             compare::<f64>(len);
         }

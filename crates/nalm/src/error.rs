@@ -24,6 +24,16 @@ pub enum Error {
         /// The size that fits.
         want: usize,
     },
+    /// Fewer of something than are needed.
+    #[error("{what} is {got}; it must be {least} or more")]
+    TooFew {
+        /// What there is too little of.
+        what: &'static str,
+        /// How many there are.
+        got: usize,
+        /// How many there must be.
+        least: usize,
+    },
     /// A name that something else has already.
     #[error("there is a {what} called {name} already; give this one another name")]
     Taken {

@@ -49,6 +49,7 @@ pub mod batch;
 mod compiled;
 mod config;
 pub mod denoiser;
+pub mod digits;
 mod error;
 pub mod expression;
 pub mod formula;

@@ -2,7 +2,7 @@
 
 use crate::batch::BatchLayout;
 use crate::lane::Lane;
-use crate::module::{Dispatch, Module, Pass, Shape};
+use crate::module::{Backward, Dispatch, Forward, Module, Pass, Shape};
 use crate::penalty::Penalty;
 use crate::rng::Rng;
 use crate::{Error, Real};
@@ -111,7 +111,8 @@ impl<R: Real> Network<R> {
             let (done, rest) = outputs.split_at_mut(k);
             let x = done.last().map_or(x, |y| y.as_slice());
             let p = &p[self.starts[k]..self.starts[k + 1]];
-            layer.run_forward(p, x, &mut rest[0], &mut tapes[k], *at, pass.reborrow());
+            let (y, tape) = (&mut rest[0][..], &mut tapes[k][..]);
+            layer.run_forward(Forward { p, x, y, tape, at: *at, pass: pass.reborrow() });
         }
         work.output()
     }
@@ -144,7 +145,8 @@ impl<R: Real> Network<R> {
             let (below, own) = gradients.split_at_mut(k);
             let dx = if k == 0 { dx.as_deref_mut() } else { below.last_mut().map(Vec::as_mut_slice) };
             let range = self.starts[k]..self.starts[k + 1];
-            layer.run_backward(&p[range.clone()], x, &own[0], dx, &mut dp[range], &mut tapes[k], *at);
+            let (p, dp) = (&p[range.clone()], &mut dp[range]);
+            layer.run_backward(Backward { p, x, dy: &own[0], dx, dp, tape: &mut tapes[k], at: *at });
         }
     }
 

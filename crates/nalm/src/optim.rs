@@ -123,15 +123,16 @@ impl<R: Real> Optimisation<R> {
         let mean = &mut self.mean;
         match self.optimiser {
             Optimiser::Adam { learning_rate, beta1, beta2, epsilon } => {
-                self.powers = (self.powers.0 * beta1, self.powers.1 * beta2);
+                self.powers = (next_power(self.powers.0, beta1), next_power(self.powers.1, beta2));
+                let rest = (1.0 - self.powers.0, 1.0 - self.powers.1);
                 let adam = Adam {
                     beta1: R::of(beta1),
                     rest1: R::of(1.0 - beta1),
                     beta2: R::of(beta2),
                     rest2: R::of(1.0 - beta2),
                     epsilon: R::of(epsilon),
-                    rate: R::of(-(learning_rate / (1.0 - self.powers.0))),
-                    correction: R::of((1.0 - self.powers.1).sqrt()),
+                    rate: R::of(-(if rest.0 == 1.0 { learning_rate } else { learning_rate / rest.0 })),
+                    correction: R::of(if rest.1 == 1.0 { 1.0 } else { rest.1.sqrt() }),
                     p,
                     gradient,
                     mean,
@@ -148,6 +149,12 @@ impl<R: Real> Optimisation<R> {
             }
         }
     }
+}
+
+/// `power` times `beta`. A power that has not counted for long, because 1 minus it is 1, stays as it is in the end. It would become subnormal otherwise, and
+/// multiplying such numbers takes a processor many times as long.
+fn next_power(power: f64, beta: f64) -> f64 {
+    if power < 1e-300 { power } else { power * beta }
 }
 
 struct Adam<'a, R> {

@@ -1,6 +1,6 @@
 //! Penalties that pull weights to arithmetic, and their schedules.
 
-use crate::lane::LANES;
+use crate::lane::{self, InstructionSet, Kernel, LANES};
 use crate::{Error, Lane, Real};
 
 /// How strong a penalty is at a training step.
@@ -126,20 +126,43 @@ pub fn sparsity_error<R: Real>(weights: impl IntoIterator<Item = R>) -> R {
 /// returns `strength` times the value and adds `strength` times the gradient to `dp`.
 #[inline(always)]
 pub fn sparsity<R: Real>(weights: &[R], signed: bool, strength: R, dp: &mut [R]) -> R {
-    let share = strength / R::of(weights.len() as f64);
-    // Chosen by values and not by branches, sixteen sums at a time, so that several weights are computed at once.
-    let (lanes, rest) = weights.as_chunks::<LANES>();
-    let (dp_lanes, dp_rest) = dp[..weights.len()].as_chunks_mut::<LANES>();
-    let mut sums = Lane::<R>::ZERO;
-    for (dp, w) in dp_lanes.iter_mut().zip(lanes) {
-        for k in 0..LANES {
-            sums[k] += pull(w[k], signed, share, &mut dp[k]);
-        }
-    }
-    share * rest.iter().zip(dp_rest).fold(sums.sum(), |sum: R, (&w, dp)| sum + pull(w, signed, share, dp))
+    let share = strength / R::of(weights.len() as i64 as f64);
+    let (lanes, rest) = weights.as_chunks();
+    let (dp, dp_rest) = dp[..weights.len()].as_chunks_mut();
+    let sum = if lanes.is_empty() {
+        R::ZERO
+    } else if signed {
+        lane::run(InstructionSet::best(), Pull::<R, true> { weights: lanes, share, dp })
+    } else {
+        lane::run(InstructionSet::best(), Pull::<R, false> { weights: lanes, share, dp })
+    };
+    share * rest.iter().zip(dp_rest).fold(sum, |sum: R, (&w, dp)| sum + pull(w, signed, share, dp))
 }
 
-/// The distance of a weight from the nearer end; `share` times its gradient is added to `dp`.
+/// [`pull`] over whole lanes, sixteen sums at a time.
+struct Pull<'a, R, const SIGNED: bool> {
+    weights: &'a [[R; LANES]],
+    share: R,
+    dp: &'a mut [[R; LANES]],
+}
+
+impl<R: Real, const SIGNED: bool> Kernel for Pull<'_, R, SIGNED> {
+    type Output = R;
+    const EVERYWHERE: bool = R::EVERYWHERE;
+    #[inline(always)]
+    fn run(self) -> R {
+        let mut sums = Lane::<R>::ZERO;
+        for (dp, w) in self.dp.iter_mut().zip(self.weights) {
+            for k in 0..LANES {
+                sums[k] += pull(w[k], SIGNED, self.share, &mut dp[k]);
+            }
+        }
+        sums.sum()
+    }
+}
+
+/// The distance of a weight from the nearer end; `share` times its gradient is added to `dp`. Chosen by values and not by branches, so that several
+/// weights are computed at once.
 #[inline(always)]
 fn pull<R: Real>(w: R, signed: bool, share: R, dp: &mut R) -> R {
     let (size, sign) = if signed { (w.abs(), w.sign()) } else { (w, R::ONE) };

@@ -88,10 +88,25 @@ pub trait Real:
 
     /// Adds the sum of each sixteen numbers to the number at its place.
     #[doc(hidden)]
+    #[inline(always)]
     fn add_sums(lanes: &[[Self; sums::WIDTH]], out: &mut [Self]) {
         for (out, lane) in out.iter_mut().zip(lanes) {
             *out += sums::sum(lane);
         }
+    }
+
+    /// [`Real::exp`] of every number.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn exp_each(values: &mut [Self]) {
+        values.iter_mut().for_each(|value| *value = value.exp());
+    }
+
+    /// [`Real::ln`] of every number.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn ln_each(values: &mut [Self]) {
+        values.iter_mut().for_each(|value| *value = value.ln());
     }
 
     /// Rows as columns.
@@ -158,11 +173,19 @@ impl Real for f32 {
     }
     #[inline(always)]
     fn exp(self) -> Self {
-        math::exp(self)
+        math::exp([self])[0]
     }
     #[inline(always)]
     fn ln(self) -> Self {
-        math::ln(self)
+        math::ln([self])[0]
+    }
+    #[inline(always)]
+    fn exp_each(values: &mut [Self]) {
+        math::exp_each(values);
+    }
+    #[inline(always)]
+    fn ln_each(values: &mut [Self]) {
+        math::ln_each(values);
     }
     #[inline(always)]
     fn sin_cos(self) -> (Self, Self) {
@@ -209,6 +232,7 @@ impl Real for f32 {
     fn weave(a: &[Self; 4], b: &[Self; 4]) -> [[Self; 4]; 2] {
         turn::weave_f32(a, b)
     }
+    #[inline(always)]
     fn add_sums(lanes: &[[Self; sums::WIDTH]], out: &mut [Self]) {
         sums::add_f32(lanes, out);
     }

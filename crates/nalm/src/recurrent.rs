@@ -3,7 +3,7 @@
 use crate::batch::BatchLayout;
 use crate::expression::Expression;
 use crate::layer::Layer;
-use crate::module::{Dispatch, Module, Pass, Shape};
+use crate::module::{Backward, Dispatch, Forward, Module, Pass, Shape};
 use crate::recipe::Recipe;
 use crate::rng::Rng;
 use crate::style::Style;
@@ -125,7 +125,7 @@ impl<R: Real> Recurrent<R> {
                 dstate.iter_mut().zip(&dy[t * state..]).for_each(|(to, &dy)| *to += dy);
             }
             let [input, _, inner] = split(&mut parts[t * part..][..part], step + state, state);
-            self.cell.run_backward(p, input, dstate, Some(dinput), dp, inner, at);
+            self.cell.run_backward(Backward { p, x: input, dy: dstate, dx: Some(dinput), dp, tape: inner, at });
             if let Some(further) = further {
                 dinput.iter_mut().zip(&further[t * (step + state)..]).for_each(|(to, &further)| *to += further);
             }
@@ -198,7 +198,7 @@ impl<R: Real> Module<R> for Recurrent<R> {
             }
             // Noise made the padding's states differ from that of the last row, of which they should be copies.
             at.pad(&mut input[step..]);
-            self.cell.run_forward(p, input, output, inner, at, pass.reborrow());
+            self.cell.run_forward(Forward { p, x: input, y: output, tape: inner, at, pass: pass.reborrow() });
             match self.output {
                 Output::Last => y.copy_from_slice(output),
                 Output::Every => y[t * state..][..state].copy_from_slice(output),

@@ -202,12 +202,13 @@ fn other_distributions_train_too_but_not_with_reference_streams() {
 #[test]
 fn impossible_tasks_are_refused_with_the_value() {
     let range = || Uniform::new(1.0, 2.0).unwrap();
-    assert!(SingleModule::new(Operation::Mul, 1, range(), range()).unwrap_err().to_string().contains("got 1"));
+    let one = SingleModule::new(Operation::Mul, 1, range(), range()).unwrap_err().to_string();
+    assert_eq!(one, "number of inputs is 1; it must be 2 or more");
     for (inputs, subset, overlap, hint) in [
         (100, 1.5, 0.5, "1.5"),
         (100, 0.25, f64::NAN, "NaN"),
-        (100, 0.7, 0.0, "got 100"),
-        (3, 0.25, 0.5, "got 3, but 4 is needed"),
+        (100, 0.7, 0.0, "number of inputs is 100; it must be 140 or more"),
+        (3, 0.25, 0.5, "number of inputs is 3; it must be 4 or more"),
     ] {
         let error = Arithmetic::new(Operation::Mul, inputs, subset, overlap, range(), range()).unwrap_err().to_string();
         assert!(error.contains(hint), "{error}");

@@ -426,7 +426,7 @@ fn files_that_cannot_be_used_say_why() {
         assert_eq!(message(sample(text, &Wanted::default())), format!("data.csv{want}"));
     }
     let asked = Wanted::default().columns(["who"]);
-    let text = "data.csv, line 2, column 'who': 'Ada' is not a finite number; write it like 1.5 or -2e-3";
+    let text = "data.csv: the column 'who' holds text ('Ada', line 2); choose columns of numbers";
     assert_eq!(message(sample("who,a\nAda,1\n", &asked)), text);
     let unknown = message(sample("a,b\n1,2\n", &Wanted::default().ignored(["c"])));
     assert_eq!(unknown, "unknown column 'c' (valid: a, b)");

@@ -1,17 +1,17 @@
 //! `nalm bench fit`: how many known formulas are found.
 
+use super::fit::Watch;
 use crate::arguments::BenchFit;
 use crate::signal::Listening;
 use anyhow::{Result, ensure};
-use nalm_fit::Observer;
 use nalm_fit::suite::{Case, Outcome, Settings, run as carry_out};
+use nalm_lab::files;
 use nalm_lab::fit::bench::{Carried, Part, found, plan};
 use nalm_lab::report::page::{Block, markdown};
 use nalm_lab::report::readme;
 use nalm_lab::{Error, Registry};
 use serde_json::json;
 use std::io::Write;
-use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -37,6 +37,15 @@ pub(crate) fn run(registry: &Registry, arguments: &BenchFit) -> Result<()> {
         let mut cases = part.cases()?;
         known.extend(cases.iter().map(|case| case.id.clone()));
         cases.retain(|case| arguments.only.is_empty() || arguments.only.contains(&case.id));
+        if let Some(folder) = &arguments.tables {
+            for case in &cases {
+                let (table, judge) = part.csv(case)?;
+                for (end, text) in [("csv", table), ("judge.csv", judge)] {
+                    files::replace(&*registry.files, &folder.join(format!("{}.{end}", case.id)), text.as_bytes())?;
+                }
+            }
+            continue;
+        }
         let outcomes = carried(&cases, part.settings, arguments.threads, &listening)?;
         ensure!(!listening.is_asked_to_stop(), Error::Stopped);
         let carried = Carried::new(part, &cases, outcomes);
@@ -53,6 +62,9 @@ pub(crate) fn run(registry: &Registry, arguments: &BenchFit) -> Result<()> {
             return Err(nalm::Error::unknown("table", id, &valid).into());
         }
     }
+    if arguments.tables.is_some() {
+        return Ok(());
+    }
     let found = found(&all);
     if let Some(file) = &arguments.readme {
         readme::fill(&*registry.files, file, &[("bench-fit", &found)], Path::new(""))?;
@@ -65,19 +77,6 @@ pub(crate) fn run(registry: &Registry, arguments: &BenchFit) -> Result<()> {
     }
     let tables: Vec<Block> = found.blocks;
     Ok(write!(std::io::stdout().lock(), "{}", markdown(&tables))?)
-}
-
-/// Stops where somebody asks for it.
-struct Watch<'a>(&'a Listening);
-
-impl Observer for Watch<'_> {
-    fn engine(&mut self, _: &'static str, _: usize, _: usize) -> ControlFlow<()> {
-        self.working()
-    }
-
-    fn working(&mut self) -> ControlFlow<()> {
-        if self.0.is_asked_to_stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    }
 }
 
 /// All cases over threads; their order is that of the suite.

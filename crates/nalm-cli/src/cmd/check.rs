@@ -7,6 +7,7 @@ use anyhow::{Result, bail, ensure};
 use nalm::table::Records;
 use nalm_lab::Registry;
 use nalm_lab::fit::Models;
+use nalm_lab::stats::shown::two;
 use serde_json::{Value, json};
 use std::io::Write;
 
@@ -71,7 +72,8 @@ pub(crate) fn run(registry: &Registry, arguments: &Check) -> Result<()> {
                 let target = crate::shown(&model.target);
                 writeln!(
                     out,
-                    "line {line}: {target} is {got}, the formula gives {want} (at most {allowed:.1e} apart)"
+                    "line {line}: {target} is {got}, the formula gives {want} (at most {} apart)",
+                    two(*allowed)
                 )?;
             }
             let more = found.broken - found.listed.len() as u64;
@@ -94,6 +96,7 @@ pub(crate) fn run(registry: &Registry, arguments: &Check) -> Result<()> {
         )));
     }
     let broken: u64 = all.iter().map(|(_, found)| found.broken).sum();
+    ensure!(broken != 1, "1 row breaks the formula");
     ensure!(broken == 0, "{broken} rows break the formula");
     Ok(())
 }

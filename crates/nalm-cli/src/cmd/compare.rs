@@ -3,10 +3,12 @@
 use super::describe::layers;
 use super::run::{complete, whole};
 use crate::arguments::{Compare, Run};
-use crate::terminal::{To, Tone, paint, table};
+use crate::terminal::{To, Tone, paint, table_of_names};
 use anyhow::{Result, ensure};
 use nalm_lab::experiment::{self, Experiment, Overrides};
-use nalm_lab::stats::paired::{Paired, p_value};
+use nalm_lab::stats::beta;
+use nalm_lab::stats::paired::Paired;
+use nalm_lab::stats::shown::p_value;
 use nalm_lab::summary::metric::sparsity;
 use nalm_lab::summary::{Cell, Results, show};
 use nalm_lab::{Error, Registry};
@@ -38,7 +40,8 @@ pub(crate) fn run(registry: &Registry, arguments: &Compare) -> Result<()> {
         experiment.name = name;
         registry.report(&experiment, &contents, &folder)?;
         let page = folder.join(format!("{}.html", experiment.name));
-        say!("{} is written, its figure and tables beside it", page.display());
+        let page = page.strip_prefix(".").unwrap_or(&page).display();
+        say!("{page} is written, its figure and tables beside it");
     }
     super::sound(&index)
 }
@@ -76,6 +79,7 @@ pub(crate) fn experiment(registry: &Registry, arguments: &Compare) -> Result<Exp
     let on = if ranges.is_empty() { String::new() } else { format!(" on {}", ranges.join(" and ")) };
     let mut text = String::new();
     writeln!(text, "title = {}", quoted(&format!("{}{on}", several(&labels))))?;
+    writeln!(text, "analysis = {}", quoted(&about(arguments, &overrides)))?;
     writeln!(text, "task = {}", quoted(&arguments.task))?;
     writeln!(text, "baselines = [{}]", quoted(labels[0]))?;
     if let Some(operation) = arguments.operation {
@@ -94,6 +98,18 @@ pub(crate) fn experiment(registry: &Registry, arguments: &Compare) -> Result<Exp
     let seeds = format!(" --seeds {}", arguments.seeds);
     let command = format!("nalm compare{typed}{task}{operation}{}{seeds}", overrides.typed());
     Ok(Experiment { command, ..checked })
+}
+
+/// What a page of the comparison begins with.
+fn about(arguments: &Compare, overrides: &Overrides) -> String {
+    let tested = |(train, test): &(String, Option<String>)| Some(format!("{train} and tested on {}", test.as_ref()?));
+    let places: Vec<String> = overrides.ranges.iter().filter_map(tested).collect();
+    let on = if places.is_empty() { String::new() } else { format!(", on inputs from {}", places.join("; ")) };
+    format!(
+        "Every model is trained from the same {} seeds{on}. A run is solved if, at the step with the smallest validation error, its test error is below \
+         the threshold of the task. Intervals are at 95 %.",
+        arguments.seeds
+    )
 }
 
 /// Checks an experiment that is not in a file; what is wrong is said without a line.
@@ -192,13 +208,13 @@ fn as_text(results: &Results<'_>) -> String {
         names(cell).chain(numbers).collect()
     };
     let rows = [head(&["solved", "success [95 %]", "solved at step [95 %]", "sparsity"])];
-    out += &table(&rows.into_iter().chain(results.cells.iter().map(row)).collect::<Vec<_>>());
+    out += &table_of_names(rows.into_iter().chain(results.cells.iter().map(row)).collect());
     let axis =
         format!("{:<width$}{:^third$}{:>width$}", "0", "0.5", "1", width = PLOT / 3, third = PLOT - 2 * (PLOT / 3));
     let plot = |cell: &Cell| -> Vec<String> { names(cell).chain([whiskers(cell)]).collect() };
     let rows = [head(&[&axis])];
     out += "\nsuccess, with its interval\n";
-    out += &table(&rows.into_iter().chain(results.cells.iter().map(plot)).collect::<Vec<_>>());
+    out += &table_of_names(rows.into_iter().chain(results.cells.iter().map(plot)).collect());
     for &baseline in &experiment.baselines {
         let base = &experiment.models[baseline];
         let others = (0..experiment.models.len()).filter(|&model| model != baseline);
@@ -208,7 +224,7 @@ fn as_text(results: &Results<'_>) -> String {
             let head = ["model", "alone", "missed", "McNemar p", "sooner", "later", "sign test p"];
             let head = [head.map(String::from).to_vec()].into_iter();
             out += &format!("\nseed by seed against {base}; alone: only it solves a seed, missed: only {base} does\n");
-            out += &table(&head.chain(rows).collect::<Vec<_>>());
+            out += &table_of_names(head.chain(rows).collect());
         }
     }
     out
@@ -245,7 +261,7 @@ fn as_json(results: &Results<'_>) -> Value {
     let experiment = results.experiment;
     let cell = |cell: &Cell| {
         json!({"model": cell.label, "range": cell.place, "n": cell.n, "solved": cell.solved, "success": cell.get("success"),
-            "solved_at": cell.get("solved_at"), "sparsity_error": cell.get("sparsity_error"),
+            "solved_at": cell.get("solved_at"), "sparsity_error": beta::unclipped(cell.get("sparsity_error")),
             "test_error": cell.get("test_error")})
     };
     let pair = |model: usize, baseline: usize| {

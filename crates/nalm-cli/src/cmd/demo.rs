@@ -213,7 +213,8 @@ fn loss(a: f64, b: f64, noisy: bool) -> f64 {
     let (mut sum, mut count) = (0.0, 0.0);
     for (&x, &y) in points.iter().flat_map(|x| points.iter().map(move |y| (x, y))) {
         for (&n, &m) in noises.iter().flat_map(|n| noises.iter().map(move |m| (n, m))) {
-            sum += (factor(x, a, n) * factor(y, b, m) - x * y).powi(2);
+            let error = factor(x, a, n) * factor(y, b, m) - x * y;
+            sum += error * error;
             count += 1.0;
         }
     }

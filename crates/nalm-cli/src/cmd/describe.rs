@@ -1,5 +1,6 @@
 //! `nalm describe`: what a unit or a stack is made of, and what can be chosen of it or of a task.
 
+use crate::terminal::paragraph;
 use anyhow::Result;
 use nalm::Setting;
 use nalm::architecture::Layer;
@@ -31,7 +32,7 @@ pub(crate) fn run(registry: &Registry, model: &str, inputs: Option<usize>, svg: 
     }
     let mut out = std::io::stdout().lock();
     if let Ok(task) = catalogue.task(model) {
-        writeln!(out, "{}: {}", task.name(), task.summary())?;
+        write!(out, "{}", paragraph("", "  ", &format!("{}: {}", task.name(), task.summary())))?;
         return settings(&mut out, &task.settings());
     }
     let layers = layers(catalogue, model)?;
@@ -43,9 +44,9 @@ pub(crate) fn run(registry: &Registry, model: &str, inputs: Option<usize>, svg: 
         let recurrent = layer.steps.map_or(String::new(), |steps| format!(", {steps} steps of a recurrence"));
         writeln!(out, " │")?;
         writeln!(out, " ▼  {} {inputs}→{outputs}, {} parameters{recurrent}", spec.label, unit.param_len())?;
-        writeln!(out, " │  {}", spec.formula)?;
-        writeln!(out, " │  {}; {}", spec.parameters, spec.allowed)?;
-        writeln!(out, " │  {}", spec.citation)?;
+        for text in [spec.formula, &format!("{}; {}", spec.parameters, spec.allowed), spec.citation] {
+            write!(out, "{}", paragraph(" │  ", " │    ", text))?;
+        }
     }
     writeln!(out, " ▼")?;
     writeln!(out, "y [{}], {} parameters in all", stack.shape().outputs, stack.param_len())?;
@@ -89,7 +90,8 @@ fn settings(out: &mut dyn Write, settings: &[Setting]) -> Result<()> {
     let width = settings.iter().map(|setting| setting.name.len()).max().unwrap_or(0);
     for Setting { name, kind, default, meaning, .. } in settings {
         let default = if default.is_empty() { String::new() } else { format!(" [default: {default}]") };
-        writeln!(out, "  {name:width$}  {meaning}; {}{default}", kind.name())?;
+        let text = format!("{meaning}; {}{default}", kind.name());
+        write!(out, "{}", paragraph(&format!("  {name:width$}  "), &" ".repeat(width + 4), &text))?;
     }
     Ok(())
 }

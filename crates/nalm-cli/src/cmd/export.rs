@@ -130,7 +130,9 @@ fn write(registry: &Registry, path: &Path, fill: impl FnOnce(&mut dyn Write) -> 
         fill(&mut out).and_then(|()| out.flush())?;
         return Ok(());
     }
-    Ok(files::write(&*registry.files, path, fill)?)
+    files::write(&*registry.files, path, fill)?;
+    say!("{} is written", path.display());
+    Ok(())
 }
 
 /// Writes something of every row.

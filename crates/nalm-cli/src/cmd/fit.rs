@@ -11,7 +11,8 @@ use nalm_fit::{Holdout, Observer, Problem, Unit, fit};
 use nalm_lab::Error::{self, Request};
 use nalm_lab::Registry;
 use nalm_lab::files;
-use nalm_lab::fit::{Answer, LANGUAGES, Model, Models, page};
+use nalm_lab::fit::{Answer, LANGUAGES, Model, Models, page, stack};
+use nalm_lab::stats::shown::significant;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::Write;
@@ -43,11 +44,12 @@ pub(crate) fn run(registry: &Registry, arguments: &Fit) -> Result<()> {
         }
     };
     let mut sample = Table::sample(open(registry, &arguments.file)?, &name(&arguments.file), &dialect, &wanted)?;
-    notes(&sample, arguments.json);
+    notes(&sample);
     let holdout = holdout(registry, arguments, &dialect, &mut sample)?;
     for target in &targets {
         if let Some(left_out) = sample.left_out.iter().find(|left_out| left_out.column == *target) {
-            bail!(Request(format!("{left_out}, and cannot be explained; name another target")));
+            let instead = left_out.hint().unwrap_or("name another target");
+            bail!(Request(format!("{left_out}, and cannot be explained; {instead}")));
         }
     }
     let units = units(registry, arguments, &sample)?;
@@ -85,17 +87,44 @@ pub(crate) fn run(registry: &Registry, arguments: &Fit) -> Result<()> {
     }
     if let Some(path) = &arguments.html {
         files::replace(&*registry.files, path, page(&answers, &sample.table)?.as_bytes())?;
+        say!("{} is written", path.display());
     }
-    if let Some(path) = &arguments.save {
+    if let Some(path) = arguments.save.as_ref().filter(|path| is_network(path)) {
+        save_network(registry, &answers, path)?;
+        say!("{} is written", path.display());
+    } else if let Some(path) = &arguments.save {
         let models = answers.iter().map(|answer| Model::new(answer, &sample.table)).collect::<Result<_, Error>>()?;
         Models::new(models).save(&*registry.files, path)?;
+        say!("{} is written; nalm predict and nalm check read it", path.display());
     }
     ensure!(!listening.is_asked_to_stop(), Error::Stopped);
     Ok(())
 }
 
+/// Whether a file is to hold a network instead of a formula.
+fn is_network(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "safetensors")
+}
+
+/// Saves a formula as the stack of units that computes it.
+fn save_network(registry: &Registry, answers: &[Answer], path: &Path) -> Result<()> {
+    let [answer] = answers else {
+        bail!(Request(format!("{} holds one network; save one target at a time", path.display())));
+    };
+    let Some(best) = answer.best() else {
+        bail!(Request(format!("there is no formula for '{}' to save: {}", answer.target, answer.report.sentence)));
+    };
+    let Some((network, params)) = stack(&best.expression, &answer.columns(&best.expression))? else {
+        bail!(Request(format!(
+            "the formula of '{}' is no product of sums of columns, and so no stack of units; save it as .json",
+            answer.target
+        )));
+    };
+    Ok(files::replace(&*registry.files, path, &nalm::save::to_bytes(&network, &params)?)?)
+}
+
 /// Lets a signal stop the search; what was found until then is printed.
-struct Watch<'a>(&'a Listening);
+pub(super) struct Watch<'a>(pub(super) &'a Listening);
 
 impl Observer for Watch<'_> {
     fn engine(&mut self, _: &'static str, _: usize, _: usize) -> ControlFlow<()> {
@@ -145,19 +174,24 @@ fn language(name: &str) -> Result<Language, nalm::Error> {
 }
 
 /// Says what of the file is not used.
-fn notes(sample: &Sample, json: bool) {
+fn notes(sample: &Sample) {
     for left_out in &sample.left_out {
-        say!("note: {left_out}; it is left out");
+        let hint = left_out.hint().map(|hint| format!(" ({hint})")).unwrap_or_default();
+        say!("note: {left_out}; it is left out{hint}");
     }
     let rows = sample.table.rows();
     if rows + sample.missing < usize::try_from(sample.rows).unwrap_or(usize::MAX) {
         say!("note: of {} rows, {} were drawn at random, the same ones every time", sample.rows, rows + sample.missing);
     }
-    if sample.missing > 0 {
-        say!("note: {} rows with missing cells are left out", sample.missing);
+    match sample.missing {
+        0 => {}
+        1 => say!("note: 1 row with a missing cell is left out"),
+        many => say!("note: {many} rows with missing cells are left out"),
     }
-    if sample.repeated > 0 && !json {
-        say!("note: {} rows are repetitions of others", sample.repeated);
+    match sample.repeated {
+        0 => {}
+        1 => say!("note: 1 row is a repetition of another"),
+        many => say!("note: {many} rows are repetitions of others"),
     }
 }
 
@@ -174,7 +208,7 @@ fn holdout(registry: &Registry, arguments: &Fit, dialect: &Dialect, sample: &mut
     let wanted = Wanted::default().columns(sample.table.names().to_vec()).most_rows(arguments.most_rows as usize);
     let wanted = wanted.units(arguments.units.as_deref() == Some("row"));
     let more = Table::sample(open(registry, file)?, &name(file), dialect, &wanted)?;
-    notes(&more, arguments.json);
+    notes(&more);
     let first = sample.table.rows();
     let both = |column: &String| -> Result<(String, Vec<f64>)> {
         Ok((column.clone(), [sample.table.column(column)?, more.table.column(column)?].concat()))
@@ -195,6 +229,11 @@ fn units(registry: &Registry, arguments: &Fit, sample: &Sample) -> Result<Option
     };
     let Some(given) = arguments.units.as_deref() else { return Ok(None) };
     if given == "row" {
+        // A pure number has the unit 1; no other number is a unit.
+        let number = |unit: &String| unit != "1" && unit.parse::<f64>().is_ok();
+        if let Some(unit) = sample.units.iter().find(|unit| number(unit)) {
+            bail!(Request(format!("the line below the names holds '{unit}' and no units; leave out --units row")));
+        }
         let named = sample.table.names().iter().zip(&sample.units);
         return Ok(Some(named.map(|(column, unit)| parsed(column, unit)).collect::<Result<_>>()?));
     }
@@ -270,10 +309,11 @@ fn print(answers: &[Answer]) -> Result<()> {
         for candidate in report.candidates.iter().take(MOST_LISTED) {
             let formula = answer.write(&candidate.expression, Language::Plain);
             let formula = crate::shown(&formula);
-            let (inside, outside) = (candidate.error_inside, candidate.error_outside);
+            let [inside, outside] =
+                [candidate.error_inside, candidate.error_outside].map(|error| significant(error, 3));
             writeln!(
                 out,
-                "{:>10}  {inside:>12.2e}  {outside:>8.2e}  {:16}  {formula}",
+                "{:>10}  {inside:>12}  {outside:>8}  {:16}  {formula}",
                 candidate.complexity, candidate.engine
             )?;
         }

@@ -4,6 +4,7 @@ use anyhow::{Result, ensure};
 use nalm::module::{Options, Shape, Spec};
 use nalm::{Network, gradcheck};
 use nalm_lab::Registry;
+use nalm_lab::stats::shown::two;
 use serde_json::json;
 use std::io::Write;
 
@@ -23,7 +24,7 @@ pub(crate) fn run(registry: &Registry, module: Option<&str>, json: bool) -> Resu
         super::print_json(&list.collect::<Vec<_>>())?;
     } else {
         let mut out = std::io::stdout().lock();
-        rows.iter().try_for_each(|(module, worst)| writeln!(out, "{module:12} {worst:.1e}"))?;
+        rows.iter().try_for_each(|(module, worst)| writeln!(out, "{module:12} {}", two(*worst)))?;
     }
     let is_wrong = |worst: f64| worst > TOLERANCE || worst.is_nan();
     let wrong: Vec<&str> = rows.iter().filter(|(_, worst)| is_wrong(*worst)).map(|(module, _)| *module).collect();

@@ -3,6 +3,7 @@
 use crate::arguments::Listing;
 use crate::terminal::{self, To, Tone, paint};
 use anyhow::Result;
+use clap::ValueEnum;
 use nalm::Setting;
 use nalm::denoiser::DENOISERS;
 use nalm::noise::NOISES;
@@ -18,7 +19,8 @@ use std::io::Write;
 /// An entry: its parts in the order in which people want to know them.
 type Entry = Vec<(&'static str, Value)>;
 
-pub(crate) fn run(registry: &Registry, what: Listing, name: Option<&str>, json: bool) -> Result<()> {
+pub(crate) fn run(registry: &Registry, what: Option<Listing>, name: Option<&str>, json: bool) -> Result<()> {
+    let Some(what) = what else { return listings(json) };
     let mut entries = entries(registry, what)?;
     if let Some(name) = name {
         let names: Vec<String> = entries.iter().map(|entry| plain(&entry[0].1)).collect();
@@ -36,6 +38,22 @@ pub(crate) fn run(registry: &Registry, what: Listing, name: Option<&str>, json: 
         Some(_) => entries.iter().try_for_each(|entry| details(&mut out, entry)),
         None => Ok(write!(out, "{}", table(what, &entries))?),
     }
+}
+
+/// The listings that there are.
+fn listings(json: bool) -> Result<()> {
+    let text = |what: &Listing| {
+        let value = what.to_possible_value()?;
+        Some([value.get_name().to_string(), value.get_help()?.to_string()])
+    };
+    let all: Vec<[String; 2]> = Listing::value_variants().iter().filter_map(text).collect();
+    if json {
+        let list = all.iter().map(|[name, meaning]| json!({"name": name, "meaning": meaning}));
+        return super::print_json(&list.collect::<Vec<_>>());
+    }
+    let head = ["listing", "what it has"].map(String::from);
+    let rows: Vec<Vec<String>> = [head].into_iter().chain(all).map(Into::into).collect();
+    Ok(write!(std::io::stdout().lock(), "{}", terminal::fit(&terminal::table(&rows)))?)
 }
 
 /// The word for one entry.

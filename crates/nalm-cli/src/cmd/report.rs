@@ -82,10 +82,15 @@ pub(crate) fn write(registry: &Registry, experiments: &[Experiment], store: &Pat
         super::print_json(&list.collect::<Vec<_>>())?;
     } else {
         let mut stdout = std::io::stdout().lock();
-        for (Experiment { name, .. }, Found { verdicts, .. }) in experiments.iter().zip(&all) {
+        for (experiment, Found { verdicts, rows, .. }) in experiments.iter().zip(&all) {
+            let name = &experiment.name;
             let page = out.join(format!("{name}.html"));
             let found = agreement(verdicts);
             writeln!(stdout, "{name}: {found}{}", page.display())?;
+            if let Some(text) = incomplete(name, *rows, experiment.runs.len()) {
+                stdout.flush()?;
+                say!("{text}");
+            }
         }
         if all.len() > 1 {
             let every: Vec<Verdict> = all.iter().flat_map(|found| found.verdicts.iter().copied()).collect();
@@ -96,6 +101,13 @@ pub(crate) fn write(registry: &Registry, experiments: &[Experiment], store: &Pat
         report::write_index(&all, &*registry.files, out)?;
     }
     sound(&index)
+}
+
+/// How many runs are there, unless all are.
+fn incomplete(name: &str, there: usize, all: usize) -> Option<String> {
+    let text =
+        || format!("{name}: {there} of {all} runs are there; nalm run with the same options carries out the rest");
+    (there < all).then(text)
 }
 
 /// How many published values agree, if there are any.

@@ -1,6 +1,7 @@
 //! `nalm stats`: intervals for anybody's table of runs.
 
 use crate::arguments::Stats;
+use crate::terminal::{self, To, Tone, paint};
 use anyhow::{Context, Result, bail, ensure};
 use nalm::table::Records;
 use nalm_lab::Error::Request;
@@ -9,7 +10,8 @@ use nalm_lab::figure::{columns, estimates, record};
 use nalm_lab::report::csv;
 use nalm_lab::stats::kaplan_meier::{self, Run};
 use nalm_lab::stats::newcombe::{self, Pairs};
-use nalm_lab::stats::paired::{self, Judged, p_value};
+use nalm_lab::stats::paired::{self, Judged};
+use nalm_lab::stats::shown::p_value;
 use nalm_lab::stats::{Estimate, beta, gamma, log_rank, power, wilson};
 use nalm_lab::summary::metric::sparsity;
 use nalm_lab::summary::show;
@@ -27,6 +29,9 @@ struct Table {
     columns: Vec<String>,
     /// By the values of these columns.
     groups: BTreeMap<Vec<String>, Group>,
+    /// Whether it says when runs were solved, and how far their weights are from 0 and 1.
+    has_steps: bool,
+    has_errors: bool,
 }
 
 #[derive(Default)]
@@ -93,7 +98,9 @@ impl Group {
     /// Success, solved-at, and the sparsity error as published and corrected.
     fn estimates(&self) -> [Estimate; 4] {
         let success = wilson::interval(self.solved, self.n);
-        [success, gamma::interval(&self.steps), beta::published(&self.errors), beta::corrected(&self.errors)]
+        let [published, corrected] =
+            [beta::published(&self.errors), beta::corrected(&self.errors)].map(beta::unclipped);
+        [success, gamma::interval(&self.steps), published, corrected]
     }
 }
 
@@ -121,21 +128,25 @@ fn read(registry: &Registry, path: &Path, are_compared: bool) -> Result<Table> {
     let headers = records.headers().to_vec();
     let find = |column: &str| {
         headers.iter().position(|h| h == column).ok_or_else(|| {
-            Request(format!("{name} has no column '{column}'; it needs seed, solved, solved_at and sparsity_error, and may have others"))
+            Request(format!("{name} has no column '{column}'; it needs seed and solved, and may have solved_at, sparsity_error, steps and others"))
         })
     };
-    let own = [find("seed")?, find("solved")?, find("solved_at")?, find("sparsity_error")?];
-    let steps = headers.iter().position(|head| head == "steps");
+    let [seed, solved] = [find("seed")?, find("solved")?];
+    let [solved_at, error, steps] =
+        ["solved_at", "sparsity_error", "steps"].map(|column| headers.iter().position(|head| head == column));
+    let own = [Some(seed), Some(solved), solved_at, error];
     let measured = |column: &str| {
         let known = registry.metrics.iter().any(|metric| metric.name == column);
         known || column == "status" || column.ends_with("_simulated") || MEASURED.contains(&column)
     };
-    let grouping: Vec<usize> = (0..headers.len()).filter(|k| !own.contains(k) && !measured(&headers[*k])).collect();
+    let grouping: Vec<usize> =
+        (0..headers.len()).filter(|k| !own.contains(&Some(*k)) && !measured(&headers[*k])).collect();
     let mut groups: BTreeMap<Vec<String>, Group> = BTreeMap::new();
     let (mut unjudged, mut key) = (0, Vec::new());
     while let Some(record) = records.next_record()? {
         let (line, cell) = (record.line(), |column: usize| record.get(column).unwrap_or_default());
-        let number = |column: usize| {
+        let number = |column: Option<usize>| {
+            let Some(column) = column else { return Ok(None) };
             parse_number(cell(column)).map_err(|why| {
                 let (head, text) = (&headers[column], cell(column));
                 Request(format!(
@@ -143,7 +154,7 @@ fn read(registry: &Registry, path: &Path, are_compared: bool) -> Result<Table> {
                 ))
             })
         };
-        let solved = match cell(own[1]).to_ascii_lowercase().as_str() {
+        let is_solved = match cell(solved).to_ascii_lowercase().as_str() {
             "true" | "1" => true,
             "false" | "0" => false,
             // Runs with images are not solved or unsolved by themselves.
@@ -153,7 +164,7 @@ fn read(registry: &Registry, path: &Path, are_compared: bool) -> Result<Table> {
             }
             other => bail!(Request(format!("{name}, line {line}, column solved: '{other}' is neither true nor false"))),
         };
-        let (solved_at, error) = (number(own[2])?, number(own[3])?);
+        let (solved_at, error) = (number(solved_at)?, number(error)?);
         key.clear();
         key.extend(grouping.iter().map(|&g| cell(g).to_string()));
         // A name is only kept of the first run of a group.
@@ -161,28 +172,29 @@ fn read(registry: &Registry, path: &Path, are_compared: bool) -> Result<Table> {
             Some(group) => group,
             None => groups.entry(key.clone()).or_default(),
         };
-        let seed = Seed::from(cell(own[0]));
-        if !group.seeds.insert(&seed) {
-            let what = format!("a second run of {} with seed {}", key.join(" "), cell(own[0]));
+        let own_seed = Seed::from(cell(seed));
+        if !group.seeds.insert(&own_seed) {
+            let what = format!("a second run of {} with seed {}", key.join(" "), cell(seed));
             bail!(Request(format!("{name}, line {line}: {what}; a column must tell them apart")));
         }
         group.n += 1;
-        group.solved += usize::from(solved);
-        group.steps.extend(solved_at.filter(|_| solved));
-        group.errors.extend(error.filter(|_| solved));
-        if !solved {
+        group.solved += usize::from(is_solved);
+        group.steps.extend(solved_at.filter(|_| is_solved));
+        group.errors.extend(error.filter(|_| is_solved));
+        if !is_solved {
             let watched = steps.and_then(|column| cell(column).parse().ok()).unwrap_or(0);
             *group.watched.entry(watched).or_default() += 1;
         }
         if are_compared {
-            group.runs.insert(seed, Judged { solved, solved_at });
+            group.runs.insert(own_seed, Judged { solved: is_solved, solved_at });
         }
     }
     if unjudged > 0 {
         say!("{unjudged} runs that are neither solved nor unsolved are left out");
     }
     ensure!(!groups.is_empty(), Request(format!("{name} has no runs below its first line")));
-    Ok(Table { columns: grouping.iter().map(|&g| headers[g].clone()).collect(), groups })
+    let columns = grouping.iter().map(|&g| headers[g].clone()).collect();
+    Ok(Table { columns, groups, has_steps: solved_at.is_some(), has_errors: error.is_some() })
 }
 
 /// A finite number, nothing for NA, or an error.
@@ -223,42 +235,74 @@ fn print_json(table: &Table) -> Result<()> {
         let cells: Map<String, Value> =
             table.columns.iter().cloned().zip(cells.iter().map(|cell| json!(cell))).collect();
         let [success, solved_at, published, corrected] = group.estimates();
-        let sparsity = json!({"published": published, "corrected": corrected});
-        json!({"group": cells, "n": group.n, "success": success, "solved_at": solved_at, "unsolved": unsolved,
-            "sparsity_error": sparsity})
+        let mut found = json!({"group": cells, "n": group.n, "success": success});
+        if table.has_steps {
+            found["solved_at"] = json!(solved_at);
+            found["unsolved"] = unsolved;
+        }
+        if table.has_errors {
+            found["sparsity_error"] = json!({"published": published, "corrected": corrected});
+        }
+        found
     };
     super::print_json(&table.groups.iter().map(one).collect::<Vec<_>>())
 }
 
 fn print_table(table: &Table) -> Result<()> {
     let longest = table.longest();
+    // What is the same in all groups tells none of them apart.
+    let first = table.groups.keys().next();
+    let differs = |k: usize| table.groups.keys().any(|cells| first.is_some_and(|first| first[k] != cells[k]));
+    let telling: Vec<usize> = (0..table.columns.len()).filter(|k| differs(*k)).collect();
+    let name = |cells: &[String]| {
+        let parts: Vec<&str> = telling.iter().map(|k| cells[*k].as_str()).filter(|cell| !cell.is_empty()).collect();
+        if parts.is_empty() && telling.is_empty() { "all".into() } else { parts.join(" ") }
+    };
     let row = |(cells, group): (&Vec<String>, &Group)| {
         let [success, solved_at, _, corrected] = group.estimates();
         let runs = group.survival(longest);
         let unsolved = kaplan_meier::restricted_mean(&runs, horizon(&runs));
-        vec![
-            crate::shown(&cells.join(" ")).into_owned(),
+        [
+            crate::shown(&name(cells)).into_owned(),
             group.n.to_string(),
-            show(success, |v| format!("{v:.3}")),
+            show(success, |v| format!("{v:.2}")),
             show(solved_at, |v| format!("{v:.0}")),
             show(unsolved, |v| format!("{v:.0}")),
             show(corrected, sparsity),
         ]
     };
-    let head = ["group", "n", "success", "solved at", "restricted mean", "sparsity error"].map(String::from).to_vec();
-    let lines: Vec<Vec<String>> = [head].into_iter().chain(table.groups.iter().map(row)).collect();
-    Ok(write!(std::io::stdout().lock(), "{}", crate::terminal::table(&lines))?)
+    let head = ["group", "n", "success", "solved at", "restricted mean", "sparsity error"].map(String::from);
+    let there = [true, true, true, table.has_steps, table.has_steps, table.has_errors];
+    let known =
+        |row: [String; 6]| row.into_iter().zip(there).filter_map(|(cell, there)| there.then_some(cell)).collect();
+    let lines: Vec<Vec<String>> = [head].into_iter().chain(table.groups.iter().map(row)).map(known).collect();
+    let mut out = std::io::stdout().lock();
+    if terminal::fits(&lines) {
+        return Ok(write!(out, "{}", terminal::table(&lines))?);
+    }
+    // Where there is no room for a line a group, a line a number.
+    let (head, groups) = lines.split_first().context("there is always a heading")?;
+    for (k, group) in groups.iter().enumerate() {
+        let gap = if k > 0 { "\n" } else { "" };
+        writeln!(out, "{gap}{} (n = {})", paint(To::Output, Tone::Heading, &group[0]), group[1])?;
+        head.iter().zip(group).skip(2).try_for_each(|(name, cell)| writeln!(out, "  {name:15}  {cell}"))?;
+    }
+    Ok(())
 }
 
 fn print_csv(table: &Table) -> Result<()> {
     let head = |cells: &[String], n: String| [cells, &[n]].concat();
     let kinds = ["success", "solved_at", "sparsity_published", "sparsity_corrected", "restricted_mean"];
-    let mut records = vec![columns(head(&table.columns, "n".into()), kinds)];
+    let there = [true, table.has_steps, table.has_errors, table.has_errors, table.has_steps];
+    let known = |k: &usize| there[*k];
+    let mut records = vec![columns(head(&table.columns, "n".into()), (0..5).filter(known).map(|k| kinds[k]))];
     let longest = table.longest();
     let row = |(cells, g): (&Vec<String>, &Group)| {
         let runs = g.survival(longest);
         let unsolved = kaplan_meier::restricted_mean(&runs, horizon(&runs));
-        estimates(head(cells, g.n.to_string()), g.estimates().into_iter().chain([unsolved]))
+        let [success, solved_at, published, corrected] = g.estimates();
+        let all = [success, solved_at, published, corrected, unsolved];
+        estimates(head(cells, g.n.to_string()), (0..5).filter(known).map(|k| all[k]))
     };
     records.extend(table.groups.iter().map(row));
     Ok(write!(std::io::stdout().lock(), "{}", csv(&records))?)
@@ -303,15 +347,17 @@ fn compare(table: &Table, pair: &str, arguments: &Stats) -> Result<()> {
     let mut counted = Pairs::default();
     pairs.iter().for_each(|(a, b)| counted.add(a.solved, b.solved));
     let difference = newcombe::paired(&counted);
-    let ranked = log_rank::test(strata.iter().map(|(a, b)| (a.as_slice(), b.as_slice())));
-    let runs = strata.iter().map(|(a, b)| a.len() + b.len()).sum();
+    let strata = strata.iter().map(|(a, b)| (a.as_slice(), b.as_slice()));
+    let ranked = if table.has_steps { log_rank::test(strata.clone()) } else { None };
+    let runs = strata.map(|(a, b)| a.len() + b.len()).sum();
     let needed = (power::mcnemar(&counted), ranked.as_ref().and_then(|found| power::log_rank(found, runs)));
     if arguments.json {
         return super::print_json(&json!({
             "a": a, "b": b, "pairs": p.pairs,
             "success": {"only_a": p.only_a, "only_b": p.only_b, "mcnemar_p": p.mcnemar_p, "difference": difference,
                 "seeds_to_decide": needed.0},
-            "solved_at": {"both_solved": p.both_solved, "a_first": p.a_first, "b_first": p.b_first, "sign_test_p": p.sign_test_p},
+            "solved_at": table.has_steps.then(|| json!({"both_solved": p.both_solved, "a_first": p.a_first,
+                "b_first": p.b_first, "sign_test_p": p.sign_test_p})),
             "unsolved": ranked.map(|found| json!({"log_rank_chi2": found.chi2, "log_rank_p": found.p,
                 "hazard_ratio": found.hazard_ratio(), "seeds_to_decide": needed.1})),
         }));
@@ -319,21 +365,21 @@ fn compare(table: &Table, pair: &str, arguments: &Stats) -> Result<()> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "{} pairs of runs with the same seed", p.pairs)?;
     writeln!(out, "success    only {a}: {}, only {b}: {}, McNemar p = {}", p.only_a, p.only_b, p_value(p.mcnemar_p))?;
-    writeln!(
-        out,
-        "solved at  {a} first: {}, {b} first: {} of {}, sign test p = {}",
-        p.a_first,
-        p.b_first,
-        p.both_solved,
-        p_value(p.sign_test_p)
-    )?;
+    if table.has_steps {
+        let (first, second, of, p) = (p.a_first, p.b_first, p.both_solved, p_value(p.sign_test_p));
+        writeln!(out, "solved at  {a} first: {first}, {b} first: {second} of {of}, sign test p = {p}")?;
+    }
     let difference = show(difference, |v| format!("{v:+.3}"));
     writeln!(out, "difference {difference} in success, {a} minus {b} (Newcombe, paired)")?;
     if let Some(found) = ranked {
-        writeln!(out, "log-rank   chi2 = {:.2}, p = {:.4}, over all runs, solved or not", found.chi2, found.p)?;
+        writeln!(out, "log-rank   chi2 = {:.2}, p = {}, over all runs, solved or not", found.chi2, p_value(found.p))?;
     }
     // At 5 % with a power of 80 %, if it is as it looks.
-    let seeds = |n: Option<usize>| n.map_or("no number of seeds".into(), |n| format!("{n} seeds"));
-    writeln!(out, "to decide  {} for success, {} for the log-rank test", seeds(needed.0), seeds(needed.1))?;
+    let seeds = |n: Option<usize>, what: &str| match n {
+        Some(n) => format!("{n} seeds for {what}"),
+        None => format!("no difference is seen in {what}"),
+    };
+    let steps = if table.has_steps { format!(", {}", seeds(needed.1, "the log-rank test")) } else { String::new() };
+    writeln!(out, "to decide  {}{steps}", seeds(needed.0, "success"))?;
     Ok(())
 }

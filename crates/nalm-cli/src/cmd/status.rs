@@ -4,7 +4,7 @@ use super::sound;
 use crate::arguments::{Cli, Status, Verb};
 use crate::exit::Incomplete;
 use crate::progress::duration;
-use crate::terminal::{To, Tone, paint, table};
+use crate::terminal::{To, Tone, paint, table_of_names};
 use anyhow::{Result, ensure};
 use clap::Parser;
 use nalm_lab::cluster::{self, Estimate};
@@ -158,7 +158,7 @@ fn once(registry: &Registry, arguments: &Status) -> Result<()> {
         if !all.is_empty() {
             let head = ["experiment", "preset", "done"].map(String::from).to_vec();
             let rows = [head].into_iter().chain(all.iter().map(|s| line(s, named)));
-            write!(out, "\n{}", table(&rows.collect::<Vec<_>>()))?;
+            write!(out, "\n{}", table_of_names(rows.collect()))?;
         }
         if !named && !arguments.all {
             writeln!(out, "\n--all lists the other experiments that come with nalm, too.")?;

@@ -20,7 +20,13 @@ const WARNING: u64 = 120;
 /// Nobody asks for less than this.
 const LEAST: u64 = 600;
 
-pub(crate) fn run(registry: &Registry, arguments: &Submit) -> Result<()> {
+/// What was said about the machine, which workers are told, too.
+pub(crate) struct Machine {
+    pub(crate) memory: Option<u64>,
+    pub(crate) instructions: Option<nalm::InstructionSet>,
+}
+
+pub(crate) fn run(registry: &Registry, arguments: &Submit, machine: &Machine) -> Result<()> {
     let Submit { scheduler, choice, .. } = arguments;
     let experiments = registry.load_all(&choice.experiments, &choice.overrides()?)?;
     experiments.iter().flat_map(|experiment| &experiment.notes).for_each(|note| say!("{note}"));
@@ -59,7 +65,7 @@ pub(crate) fn run(registry: &Registry, arguments: &Submit) -> Result<()> {
         about,
         logs: folder.join(&arguments.store).join("jobs"),
         folder,
-        command: command(arguments)?,
+        command: command(arguments, machine)?,
         tasks,
         cpus: arguments.cpus,
         seconds,
@@ -118,7 +124,7 @@ fn name(experiments: &[Experiment]) -> String {
 }
 
 /// What a worker runs.
-fn command(arguments: &Submit) -> Result<Vec<String>> {
+fn command(arguments: &Submit, machine: &Machine) -> Result<Vec<String>> {
     let program = std::env::current_exe().context("cannot find this program's own file")?;
     let text = |path: &Path| path.to_string_lossy().into_owned();
     let mut words = vec![text(&program), "run".into()];
@@ -128,6 +134,8 @@ fn command(arguments: &Submit) -> Result<Vec<String>> {
     if arguments.checkpoint != 120 {
         words.extend(["--checkpoint".into(), arguments.checkpoint.to_string()]);
     }
+    words.extend(machine.memory.iter().flat_map(|bytes| ["--memory".into(), nalm_lab::memory::written(*bytes)]));
+    words.extend(machine.instructions.iter().flat_map(|set| ["--instructions".into(), set.name().to_string()]));
     Ok(words)
 }
 

@@ -4,13 +4,14 @@ use crate::arguments::Train;
 use crate::exit::Stopped;
 use crate::progress::duration;
 use crate::signal::Listening;
-use crate::terminal::{To, Tone, paint};
+use crate::terminal::{To, Tone, paint, paragraph};
 use anyhow::Result;
 use nalm::module::Shape;
 use nalm::{LoggedErrors, Observer, Operation, Options, Outcome, Status, formula};
 use nalm_lab::figure::record;
 use nalm_lab::report::csv;
 use nalm_lab::run::{Spec, schedule};
+use nalm_lab::stats::shown::significant;
 use nalm_lab::task::choose::choose;
 use nalm_lab::task::{Built, Choices, numbers_row};
 use nalm_lab::{Error, Registry, files};
@@ -101,7 +102,10 @@ fn summary(registry: &Registry, spec: &Spec, built: &Built, outcome: &Outcome<f3
     let columns = if columns.len() == built.network.shape().inputs { columns } else { Vec::new() };
     let has_numbers = outcome.params.iter().all(|p| p.is_finite());
     match if has_numbers { formula::read(&built.network, &outcome.params, &columns)? } else { None } {
-        Some(lines) => lines.iter().try_for_each(|line| writeln!(out, "formula           {line}"))?,
+        Some(lines) => {
+            let line = |line: &String| paragraph("formula           ", &" ".repeat(18), line);
+            lines.iter().try_for_each(|text| write!(out, "{}", line(text)))?;
+        }
         None => writeln!(out, "formula           no simple formula")?,
     }
     for (k, layer) in built.network.layers().iter().enumerate() {
@@ -120,11 +124,7 @@ fn summary(registry: &Registry, spec: &Spec, built: &Built, outcome: &Outcome<f3
 
 /// An error for people.
 fn shown(error: f64) -> String {
-    match error {
-        0.0 => "0".into(),
-        e if e.is_finite() => format!("{e:.3e}"),
-        _ => "not a finite number".into(),
-    }
+    if error.is_finite() { significant(error, 4) } else { "not a finite number".into() }
 }
 
 /// What makes numbers that are none.
@@ -242,7 +242,7 @@ impl Live {
             false => String::new(),
         };
         // Twenty bars from 1e-14 to 1e6.
-        let length = (row.test.max(1e-14).log10() + 14.0).clamp(0.0, 20.0) as usize;
+        let length = (libm::log10(row.test.max(1e-14)) + 14.0).clamp(0.0, 20.0) as usize;
         let bar = if bars { "▇".repeat(length) } else { String::new() };
         let line = format!("{:>8}  {errors}  {left:>6}  {bar}", row.step);
         say!("{}", line.trim_end());
@@ -252,11 +252,7 @@ impl Live {
 
 /// An error in a column.
 fn brief(error: f64) -> String {
-    match error {
-        0.0 => "0".into(),
-        e if e.is_finite() => format!("{e:.2e}"),
-        _ => "none".into(),
-    }
+    if error.is_finite() { significant(error, 3) } else { "none".into() }
 }
 
 impl Observer<f32> for Live {

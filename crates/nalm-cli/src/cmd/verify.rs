@@ -4,6 +4,7 @@ use super::run::{prepare, threads, train_all};
 use super::sound;
 use crate::arguments::Verify;
 use crate::exit::Stopped;
+use crate::terminal::paragraph;
 use anyhow::{Result, bail, ensure};
 use nalm_lab::experiment::{Experiment, Overrides, Relation};
 use nalm_lab::pool::Order;
@@ -54,6 +55,8 @@ fn published(registry: &Registry, arguments: &Verify) -> Result<()> {
     let experiments = registry.load_all(names, &Overrides::preset("quick"))?;
     let mut seen = BTreeSet::new();
     let runs: Vec<Spec> = experiments.iter().flat_map(wanted).filter(|run| seen.insert(run.id())).collect();
+    let none = || Error::Request(format!("nothing was published that {} could be held against", names.join(", ")));
+    ensure!(experiments.iter().any(|experiment| !experiment.expectations.is_empty()), none());
     let mut contents = Contents::default();
     let order = Order { runs: &runs, threads: threads(arguments.threads), checkpoints: None };
     train_all(&registry.catalogue, &order, None, |finished| {
@@ -81,10 +84,10 @@ fn published(registry: &Registry, arguments: &Verify) -> Result<()> {
                 let difference = if difference.is_empty() { String::new() } else { format!("; {difference}") };
                 let known = known.filter(|_| c.verdict == Verdict::Differs);
                 let known = known.map_or(String::new(), |reason| format!(" (known: {reason})"));
-                writeln!(
-                    out,
-                    "{verdict:14} {name:20} {model:22} {place:13} published {published}, ours {ours}{difference}{known}"
-                )?;
+                let who = [model, place].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" on ");
+                let text = format!("{name}, {who}: published {published}, ours {ours}{difference}{known}");
+                let (first, further) = (format!("{verdict:13} "), " ".repeat(14));
+                write!(out, "{}", paragraph(&first, &further, &text))?;
             }
         }
     }
@@ -92,7 +95,6 @@ fn published(registry: &Registry, arguments: &Verify) -> Result<()> {
     if arguments.json {
         super::print_json(&list)?;
     }
-    let none = || Error::Request(format!("nothing was published that {} could be held against", names.join(", ")));
     ensure!(!verdicts.is_empty(), none());
     say!("{}", counts(verdicts.iter().copied()));
     ensure!(unexplained == 0, "{unexplained} published values differ, and the experiment does not say why");

@@ -68,6 +68,28 @@ pub(crate) fn laurent(columns: usize, most: usize) -> Vec<Exponents> {
     all
 }
 
+/// The same, and all products of two columns with exponents up to 3, where there are not too many columns for that.
+pub(crate) fn laurent_and_pairs(columns: usize, most: usize) -> Vec<Exponents> {
+    let mut all = laurent(columns, most);
+    if columns * columns * 9 > 2 * most {
+        return all;
+    }
+    for i in 0..columns {
+        for j in i + 1..columns {
+            for (a, b) in (1..=3).flat_map(|a| [-3, -2, -1, 1, 2, 3].map(|b| (a, b))) {
+                for sign in [1, -1] {
+                    let mut e = vec![0; columns];
+                    (e[i], e[j]) = (sign * a, sign * b);
+                    if !all.contains(&e) {
+                        all.push(e);
+                    }
+                }
+            }
+        }
+    }
+    all
+}
+
 /// Values of products, one column each, with weights for the rows.
 pub(crate) fn design(x: &[Vec<f64>], list: &[Exponents], weights: &[f64]) -> Matrix {
     let rows = weights.len();

@@ -92,14 +92,18 @@ pub(crate) fn pure_powers(view: &View) -> Vec<Vec<(usize, f64)>> {
         return guesses;
     }
     let logs = view.logs();
+    let mixed = view.mixed();
     let one_sign = view.sign().is_some();
     let nearest_half = |v: f64| (2.0 * v).round() / 2.0;
     if one_sign || view.mixed().contains(&true) {
         let target: Vec<f64> = view.y.iter().map(|y| libm::log(y.abs())).collect();
-        if let Some((gradient, hessian)) = logarithms::quadratic(&logs, &target) {
-            let sd: Vec<f64> = logs.iter().map(|l| logarithms::deviation(l)).collect();
+        let smooth: Vec<Vec<f64>> =
+            (0..d).map(|i| if mixed[i] && one_sign { &view.x[i] } else { &logs[i] }).cloned().collect();
+        if let Some((gradient, hessian)) = logarithms::quadratic(&smooth, &target, None) {
+            let sd: Vec<f64> = smooth.iter().map(|l| logarithms::deviation(l)).collect();
             let curvature = |i: usize| norm(&(0..d).map(|j| hessian[i][j] * sd[i] * sd[j]).collect::<Vec<_>>());
             let mut pure: Vec<(f64, usize, f64)> = (0..d)
+                .filter(|&i| !(mixed[i] && one_sign))
                 .map(|i| (curvature(i), i, nearest_half(gradient[i])))
                 .filter(|(_, i, p)| (gradient[*i] - p).abs() < 0.1 + 0.05 * p.abs())
                 .collect();
@@ -120,7 +124,9 @@ pub(crate) fn pure_powers(view: &View) -> Vec<Vec<(usize, f64)>> {
         let degree = [3, 2].into_iter().find(|&degree| count(d, degree) <= view.rows() * 7 / 10);
         if let Some(degree) = degree {
             let list = products(d, degree);
-            let mut a = design(&logs, &list, &vec![1.0; view.rows()]);
+            // The logarithm of a column of both signs jumps at 0, which a polynomial cannot follow.
+            let smooth: Vec<Vec<f64>> = (0..d).map(|i| if mixed[i] { &view.x[i] } else { &logs[i] }).cloned().collect();
+            let mut a = design(&smooth, &list, &vec![1.0; view.rows()]);
             let lengths = a.normalise();
             let (c, _) = least_squares(&a, &view.y);
             let fitted = a.times(&c);
@@ -135,7 +141,10 @@ pub(crate) fn pure_powers(view: &View) -> Vec<Vec<(usize, f64)>> {
                         factors.push(c / length * f64::from(exponents[i]));
                     }
                 }
-                let gradient = design(&logs, &lower, &vec![1.0; view.rows()]).times(&factors);
+                let mut gradient = design(&smooth, &lower, &vec![1.0; view.rows()]).times(&factors);
+                if mixed[i] {
+                    gradient.iter_mut().zip(&view.x[i]).for_each(|(g, x)| *g *= x);
+                }
                 let p = dot(&gradient, &fitted) / dot(&fitted, &fitted);
                 let miss: Vec<f64> = gradient.iter().zip(&fitted).map(|(g, y)| g - p * y).collect();
                 let share = norm(&miss) / (norm(&gradient) + 0.05 * norm(&fitted));

@@ -80,16 +80,22 @@ impl Basis {
 }
 
 /// Gradient and Hessian of a quadratic fit to ln|y| over u.
-pub(crate) fn quadratic(logs: &[Vec<f64>], target: &[f64]) -> Option<(Vec<f64>, Vec<Vec<f64>>)> {
+pub(crate) fn quadratic(
+    logs: &[Vec<f64>],
+    target: &[f64],
+    weights: Option<&[f64]>,
+) -> Option<(Vec<f64>, Vec<Vec<f64>>)> {
     let d = logs.len();
     if (d + 1) * (d + 2) / 2 > target.len() * 4 / 5 {
         return None;
     }
     let list = products(d, 2);
-    let a = super::dictionary::design(logs, &list, &vec![1.0; target.len()]);
-    let mut normal = a;
+    let plain = vec![1.0; target.len()];
+    let weights = weights.unwrap_or(&plain);
+    let mut normal = super::dictionary::design(logs, &list, weights);
     let lengths = normal.normalise();
-    let (c, _) = least_squares(&normal, target);
+    let weighted: Vec<f64> = target.iter().zip(weights).map(|(t, w)| t * w).collect();
+    let (c, _) = least_squares(&normal, &weighted);
     let (mut gradient, mut hessian) = (vec![0.0; d], vec![vec![0.0; d]; d]);
     for ((exponents, c), length) in list.iter().zip(&c).zip(&lengths) {
         let c = c / length;
@@ -122,6 +128,23 @@ pub(crate) struct Space {
     rest: Vec<f64>,
     /// Eigenvectors of the Hessian in units of the columns, the strongest first.
     directions: Vec<Vec<f64>>,
+    /// The strongest without weights, where there are weights.
+    second: Option<Vec<f64>>,
+}
+
+/// Eigenvectors of the Hessian of the logarithms in units of the columns, the strongest first.
+fn directions(logs: &[Vec<f64>], target: &[f64], weights: Option<&[f64]>) -> Vec<Vec<f64>> {
+    let Some((_, mut hessian)) = quadratic(logs, target, weights) else { return Vec::new() };
+    let sd: Vec<f64> = logs.iter().map(|l| deviation(l)).collect();
+    for i in 0..sd.len() {
+        for j in 0..sd.len() {
+            hessian[i][j] *= sd[i] * sd[j];
+        }
+    }
+    if !hessian.iter().flatten().all(|h| h.is_finite()) {
+        return Vec::new();
+    }
+    eigen(hessian).into_iter().map(|(_, v)| v.iter().zip(&sd).map(|(v, s)| v / s).collect()).collect()
 }
 
 /// A point of the search.
@@ -157,20 +180,10 @@ impl Space {
         }
         let mut rest = weighted(&target);
         base.project_out(&mut rest);
-        let mut directions = Vec::new();
-        if let Some((_, mut hessian)) = quadratic(&logs, &target) {
-            let sd: Vec<f64> = logs.iter().map(|l| deviation(l)).collect();
-            for i in 0..sd.len() {
-                for j in 0..sd.len() {
-                    hessian[i][j] *= sd[i] * sd[j];
-                }
-            }
-            if hessian.iter().flatten().all(|h| h.is_finite()) {
-                directions =
-                    eigen(hessian).into_iter().map(|(_, v)| v.iter().zip(&sd).map(|(v, s)| v / s).collect()).collect();
-            }
-        }
-        Self { logs, target, weights, base, rest, directions }
+        let directions = directions(&logs, &target, weights.as_deref());
+        // With noise a direction is a guess, and one more is worth a try.
+        let second = if weights.is_some() { self::directions(&logs, &target, None) } else { Vec::new() };
+        Self { logs, target, weights, base, rest, directions, second: second.into_iter().next() }
     }
 
     fn rows(&self) -> usize {
@@ -306,8 +319,9 @@ impl Space {
         let (mut s, mut e) = (vec![0.0; terms], vec![vec![0.0; d]; terms]);
         let largest = |v: &[f64]| v.iter().fold(0.0f64, |m, v| m.max(v.abs())).max(1e-300);
         for k in 0..terms {
-            if !self.directions.is_empty() && terms == 1 && number < 32 {
-                let v = &self.directions[0];
+            let trusted = if self.second.is_some() { 22 } else { 32 };
+            if !self.directions.is_empty() && terms == 1 && number < trusted {
+                let v = self.second.as_ref().filter(|_| number >= 12).unwrap_or(&self.directions[0]);
                 let scale = [1.0, 2.0, 0.5, 3.0][number / 4 % 4] / largest(v);
                 e[k] = v.iter().map(|v| v * scale).map(|v| if v.abs() < 0.08 { 0.0 } else { v }).collect();
                 s[k] = [0.5, -0.4, 2.0, -0.1][number % 4];

@@ -4,6 +4,7 @@ mod dictionary;
 pub(crate) mod divide;
 mod grow;
 mod implicit;
+pub(crate) mod library;
 mod logarithms;
 pub(crate) mod noisy;
 mod polynomial;
@@ -14,6 +15,7 @@ mod sparse;
 mod stack;
 mod sums;
 
+pub(crate) use self::dictionary::{design, laurent_and_pairs};
 use self::divide::Divide;
 use self::grow::Grow;
 use self::implicit::Implicit;
@@ -77,15 +79,21 @@ pub(crate) fn light(logarithms: bool) -> Vec<Box<dyn Engine>> {
     list
 }
 
+/// A product of powers alone.
+pub(crate) fn product() -> Vec<Box<dyn Engine>> {
+    vec![Box::new(Powers)]
+}
+
 /// What is tried after those.
 pub(crate) fn deep() -> Vec<Box<dyn Engine>> {
-    vec![Box::new(Divide::Relations), Box::new(Light::Sparse)]
+    vec![Box::new(Light::Roots), Box::new(Divide::Relations), Box::new(Light::Sparse)]
 }
 
 /// Engines with smaller dictionaries.
 enum Light {
     Polynomial,
     Implicit,
+    Roots,
     Sparse,
 }
 
@@ -98,6 +106,7 @@ impl Engine for Light {
         match self {
             Light::Polynomial => polynomial::search(view, &[1, -1, 2, -2], 80, 4, sink),
             Light::Implicit => implicit::search(view, 100, sink),
+            Light::Roots => roots::polynomials(view, sink),
             Light::Sparse => sparse::search(view, &[1, -1], &sparse::Settings::SMALL, sink),
         }
     }

@@ -33,6 +33,16 @@ impl Engine for Roots {
     }
 }
 
+/// Polynomials of the roots of all columns that have one.
+pub(super) fn polynomials(view: &View, sink: &mut dyn Sink) -> ControlFlow<()> {
+    let set: Vec<usize> = (0..view.columns()).filter(|&i| view.x[i].iter().all(|x| *x > 0.0)).collect();
+    let mut rooted = view.clone();
+    for &i in &set {
+        rooted.x[i].iter_mut().for_each(|x| *x = x.sqrt());
+    }
+    polynomial::search(&rooted, &[1], 80, 4, &mut Halved { set: &set, sink })
+}
+
 /// Halves the exponents of some columns.
 struct Halved<'a> {
     set: &'a [usize],

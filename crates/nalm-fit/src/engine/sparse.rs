@@ -148,7 +148,7 @@ impl<'a> Book<'a> {
 }
 
 /// What the best two columns leave of a target of length 1, given their products with it and with each other.
-fn left_by_pair(gij: f64, bi: f64, bj: f64, least: f64) -> f64 {
+pub(super) fn left_by_pair(gij: f64, bi: f64, bj: f64, least: f64) -> f64 {
     (bi * bi + bj * bj - 2.0 * gij * bi * bj) / (1.0 - gij * gij).max(least)
 }
 

@@ -7,7 +7,7 @@ use nalm::{Rng, Table};
 use std::collections::HashMap;
 
 /// The name of the target in every table.
-pub(crate) const TARGET: &str = "target";
+pub const TARGET: &str = "target";
 
 /// One table: a formula over columns that are drawn at random.
 #[derive(Clone, Debug)]

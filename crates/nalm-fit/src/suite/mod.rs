@@ -8,9 +8,9 @@ mod refit;
 mod summary;
 mod truth;
 
-pub use case::{Case, Drawn};
+pub use case::{Case, Drawn, TARGET};
 pub use summary::{Summary, Times, summary};
-pub use truth::{Outcome, Settings, run};
+pub use truth::{Outcome, Settings, fresh, run};
 
 use crate::Error;
 

@@ -81,7 +81,8 @@ impl Free {
                 break;
             }
         }
-        let scale: f64 = (0..rows).map(|row| (target[row] / (target[row].abs() + middle)).powi(2)).sum();
+        let relative = |row: usize| target[row] / (target[row].abs() + middle);
+        let scale: f64 = (0..rows).map(|row| relative(row) * relative(row)).sum();
         let matters = |k: usize| {
             let squares: f64 = jacobian[k].iter().map(|d| (d * c[k]) * (d * c[k])).sum();
             squares > 1e-12 * scale

@@ -54,6 +54,11 @@ pub struct Outcome {
     pub seconds: f64,
 }
 
+/// The rows that answers are judged on, from ranges three times as wide.
+pub fn fresh(case: &Case, seed: u64) -> Drawn {
+    case.draw(ROWS, seed + 1_000, true)
+}
+
 /// Draws the case, lets the search explain it, and judges the answer. `clock` says what time it is, in seconds.
 pub fn run(
     case: &Case,
@@ -71,7 +76,7 @@ pub fn run(
     let seconds = clock() - start;
     let best = report.candidates.first();
     let expression = best.map(|best| &best.expression);
-    let fresh = case.draw(ROWS, settings.seed + 1_000, true);
+    let fresh = fresh(case, settings.seed);
     let difference = expression.map_or(f64::INFINITY, |found| difference(&fresh, found));
     let constants = difference <= SAME;
     let structure = constants || expression.is_some_and(|found| same_structure(case, settings.seed, &fresh, found));

@@ -41,13 +41,21 @@ pub fn check(
     if let Some(line) = nesting::too_deep(text) {
         bail!("{file}, line {line}: more than {} brackets are open, one inside the other", nesting::DEEPEST);
     }
-    let written: Written = toml::from_str(text).map_err(|error| Error::Request(format!("{file}: {error}")))?;
+    let written: Written =
+        toml::from_str(text).map_err(|error| Error::Request(format!("{file}{}", said(text, &error))))?;
     strange(&file, &written)?;
     let only = (written.preset.len() == 1).then(|| written.preset.keys().next().cloned()).flatten();
     let preset = overrides.preset.clone().or_else(|| written.default_preset.clone()).or(only);
     let Some(preset) = preset else { bail!("{file} has no default_preset, and not exactly one [preset.NAME]") };
     let folder = path.parent().unwrap_or(Path::new(""));
     Checker { catalogue, names, file, folder, text, overrides, preset, written }.experiment(name, path)
+}
+
+/// An error of the reader as one sentence, after the line that it is about.
+fn said(text: &str, error: &toml::de::Error) -> String {
+    let line = error.span().map(|span| text.get(..span.start).unwrap_or(text).matches('\n').count() + 1);
+    let line = line.map_or(String::new(), |line| format!(", line {line}"));
+    format!("{line}: {}", error.message().split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 /// Refuses tables at the top of a file that none of its keys take: they were mistyped.
@@ -110,7 +118,6 @@ impl Checker<'_> {
             command: built_in::command(name, path, &self.preset, self.overrides),
             figures: if figures.is_empty() { vec!["facets".into()] } else { figures },
             models: self.labels()?,
-            baselines: written.baselines.iter().map(|name| self.model(name)).collect::<Result<_>>()?,
             ..Experiment::default()
         };
         let whole = [WrittenSection::default()];
@@ -118,7 +125,9 @@ impl Checker<'_> {
         for section in sections {
             self.section(section, &mut experiment)?;
         }
-        ensure!(written.title.is_some(), "{} has no title", self.file);
+        // After the models, so that one that was mistyped is not taken for what was meant.
+        experiment.baselines = written.baselines.iter().map(|name| self.model(name)).collect::<Result<_>>()?;
+        ensure!(written.title.is_some(), "{} has no title; write title = \"…\" at its top", self.file);
         experiment.notes = set::notes(self, &experiment)?;
         experiment.expectations = expectation::check(self, &experiment)?;
         Ok(experiment)
@@ -183,8 +192,15 @@ impl Checker<'_> {
     fn section(&self, section: &WrittenSection, into: &mut Experiment) -> Result<()> {
         let written = &self.written;
         let Some(task_name) = section.task.as_ref().or(written.task.as_ref()) else {
-            ensure!(written.model.is_empty(), "{} has no task", self.file);
             let known = ["title", "analysis", "figures", "task", "default_preset"];
+            let is_task = |key: &&String| {
+                matches!(nalm::Error::unknown("key", key, &["task"]), nalm::Error::Unknown { nearest: Some(_), .. })
+            };
+            if let Some(key) = written.settings.keys().find(is_task) {
+                return one_of("key", key, &known).map(drop).at(|| self.line_of_key(key));
+            }
+            let hint = "write task = \"single-module\" or another one at its top (nalm list tasks)";
+            ensure!(written.model.is_empty(), "{} has no task; {hint}", self.file);
             let Some(key) = written.settings.keys().next() else { return Ok(()) };
             return one_of("key", key, &known).map(drop).at(|| self.line_of_key(key));
         };

@@ -5,6 +5,8 @@ use super::style;
 use super::svg::{Anchor, Paper};
 use super::{Figure, columns, estimates, record};
 use crate::experiment::Section;
+use crate::stats::beta;
+use crate::summary::metric::Estimator;
 use crate::summary::{Cell, Metric, Results, of_section};
 use std::collections::BTreeSet;
 
@@ -19,9 +21,14 @@ pub(super) fn draw(results: &Results<'_>, paper: Paper, bars: bool) -> Vec<Figur
 }
 
 fn data(metrics: &[Metric], cells: &[Cell]) -> Vec<Vec<String>> {
-    let names = || metrics.iter().filter(|metric| metric.csv).map(|metric| metric.name);
-    let row = |c: &Cell| estimates(record(&[&c.label, &c.place, &c.n, &c.solved]), names().map(|name| c.get(name)));
-    let head = columns(record(&[&"model", &"range", &"n", &"solved"]), names());
+    let listed = || metrics.iter().filter(|metric| metric.csv);
+    let of = |c: &Cell, metric: &Metric| match metric.estimator {
+        Estimator::Beta => beta::unclipped(c.get(metric.name)),
+        _ => c.get(metric.name),
+    };
+    let row =
+        |c: &Cell| estimates(record(&[&c.label, &c.place, &c.n, &c.solved]), listed().map(|metric| of(c, metric)));
+    let head = columns(record(&[&"model", &"range", &"n", &"solved"]), listed().map(|metric| metric.name));
     [head].into_iter().chain(cells.iter().map(row)).collect()
 }
 

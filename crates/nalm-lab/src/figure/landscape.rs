@@ -42,7 +42,7 @@ const TURN: f64 = 0.62;
 
 /// How far away a point is.
 fn depth((w1, w2): (f64, f64)) -> f64 {
-    -(TURN.sin() * w1 + TURN.cos() * w2)
+    -(libm::sin(TURN) * w1 + libm::cos(TURN) * w2)
 }
 
 /// Where the surface is in the drawing, and how large.
@@ -56,7 +56,8 @@ impl View {
     fn project(&self, weights: (f64, f64), loss: f64) -> (f64, f64) {
         let (w1, w2) = weights;
         // From behind (1, 1), where the loss is low and hides nothing.
-        let (x, y) = (160.0 * (TURN.cos() * w1 - TURN.sin() * w2), 264.0 - 62.0 * depth(weights) - 1.25 * loss);
+        let (x, y) =
+            (160.0 * (libm::cos(TURN) * w1 - libm::sin(TURN) * w2), 264.0 - 62.0 * depth(weights) - 1.25 * loss);
         (self.centre - self.scale * x, 26.0 + self.scale * y)
     }
 }
@@ -78,7 +79,8 @@ fn three_dimensional(svg: &mut Svg, data: &mut Vec<Vec<String>>, view: &View) {
     let fine = Heights::new(161, 169, W1, W2, one_sample);
     for k in 1..=20 {
         // Closer together where the loss is small.
-        let level = CUT * (f64::from(k) / 20.0).powi(2);
+        let part = f64::from(k) / 20.0;
+        let level = CUT * (part * part);
         let d = fine.contour(level, |w1, w2| floor((w1, w2)));
         svg.stroke(&d, &shade(level / CUT), 0.8);
     }

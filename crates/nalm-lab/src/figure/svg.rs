@@ -362,10 +362,17 @@ impl Axis {
             _ => &[1.0],
         };
         let powers = (a..=b).filter(|e| e.rem_euclid(every) == 0 || decades <= 3.1);
-        let all = powers.flat_map(|e| multiples.iter().map(move |m| (m * power_of_ten(e), format!("{m}e{e}"))));
+        let all = powers.flat_map(|e| multiples.iter().map(move |m| (m * power_of_ten(e), tick(*m, e))));
         let inside = |v: f64| v >= self.low * (1.0 - 1e-9) && v <= self.high * (1.0 + 1e-9);
         all.filter(|(v, _)| inside(*v)).collect()
     }
+}
+
+/// A number of a logarithmic axis: as it is, if it has few zeros.
+fn tick(m: f64, e: i32) -> String {
+    let text = format!("{m}e{e}");
+    // Read anew, because a product of two numbers has digits of its own.
+    text.parse().ok().filter(|v: &f64| (0.001..100_000.0).contains(v)).map_or(text, |v| v.to_string())
 }
 
 /// Ten to a whole power, to the last bit on every machine.
@@ -389,11 +396,11 @@ mod tests {
         assert_eq!(text(Axis::linear(0.0, 1.0, 0.0, 1.0)), "0.0 0.2 0.4 0.6 0.8 1.0");
         assert_eq!(text(Axis::linear(-6.0, 6.0, 0.0, 1.0)), "-6 -4 -2 0 2 4 6");
         let log = |values: &[f64]| text(Axis::logarithmic(values.iter().copied(), 0.0, 1.0));
-        assert_eq!(log(&[3.0, 2e4]), "1e1 1e2 1e3 1e4");
+        assert_eq!(log(&[3.0, 2e4]), "10 100 1000 10000");
         assert_eq!(log(&[1.1e6, 1.8e6]), "1e6 1.5e6 2e6");
-        assert_eq!(log(&[4e3, 6e4]), "2e3 5e3 1e4 2e4 5e4 1e5");
-        assert_eq!(log(&[1e-16, 1.0]), "1e-15 1e-12 1e-9 1e-6 1e-3 1e0");
-        assert_eq!(log(&[f64::NAN, 0.0]), "1e0 1.5e0 2e0 3e0 5e0 7e0 1e1");
+        assert_eq!(log(&[4e3, 6e4]), "2000 5000 10000 20000 50000 1e5");
+        assert_eq!(log(&[1e-16, 1.0]), "1e-15 1e-12 1e-9 1e-6 0.001 1");
+        assert_eq!(log(&[f64::NAN, 0.0]), "1 1.5 2 3 5 7 10");
         // However wide or narrow, there are at least three and not too many.
         for k in 0..400 {
             let low = power_of_ten(k % 37 - 18) * (1.0 + f64::from(k % 9));

@@ -2,7 +2,7 @@
 
 use crate::report::Found;
 use crate::report::page::Block;
-use nalm_fit::suite::{Case, Outcome, Settings, Suite, Summary, summary};
+use nalm_fit::suite::{Case, Outcome, Settings, Suite, Summary, TARGET, fresh, summary};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -50,6 +50,17 @@ impl Part {
         Ok(cases)
     }
 
+    /// One of its tables as CSV, and the rows that answers are judged on, for other programs.
+    pub fn csv(&self, case: &Case) -> Result<(String, String), nalm_fit::Error> {
+        let Settings { rows, noise, seed, .. } = self.settings;
+        let table = case.table(rows, noise, seed)?;
+        let judged = fresh(case, seed);
+        let columns = judged.columns.iter().map(|(name, numbers)| (name.as_str(), numbers.as_slice()));
+        let columns: Vec<(&str, &[f64])> = columns.chain([(TARGET, judged.target.as_slice())]).collect();
+        let own = table.names().iter().map(|name| Ok((name.as_str(), table.column(name)?)));
+        Ok((text(&own.collect::<Result<Vec<_>, nalm::Error>>()?), text(&columns)))
+    }
+
     /// What tells it from others, for people.
     pub fn name(&self) -> String {
         let kind = if self.arithmetic { ", arithmetic" } else { "" };
@@ -58,6 +69,18 @@ impl Part {
         let seed = if seed > 0 { format!(", seed {seed}") } else { String::new() };
         format!("{}{kind}, {rows} rows{noise}{seed}", self.suite)
     }
+}
+
+/// Columns as CSV with every digit, without rows in which a number is none.
+fn text(columns: &[(&str, &[f64])]) -> String {
+    let line = |cells: Vec<String>| cells.join(",") + "\n";
+    let mut text = line(columns.iter().map(|(name, _)| name.to_string()).collect());
+    for row in 0..columns.first().map_or(0, |(_, numbers)| numbers.len()) {
+        if columns.iter().all(|(_, numbers)| numbers[row].is_finite()) {
+            text += &line(columns.iter().map(|(_, numbers)| format!("{:?}", numbers[row])).collect());
+        }
+    }
+    text
 }
 
 /// What came of a part.

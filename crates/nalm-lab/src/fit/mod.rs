@@ -3,8 +3,10 @@
 pub mod bench;
 mod model;
 mod page;
+mod stack;
 
 pub use model::{Model, Models, Tolerance};
+pub use stack::stack;
 
 use crate::report::page::html;
 use nalm::Table;

@@ -4,13 +4,13 @@ use super::model::Numbers;
 use super::{Answer, LANGUAGES};
 use crate::error::Result;
 use crate::figure::style::Style;
-use crate::figure::svg::{Axis, Svg};
+use crate::figure::svg::{Axis, Paper, Svg};
 use crate::report::page::Block;
+use crate::stats::shown::significant;
 use nalm::Table;
 
 /// More points than this are nothing to look at.
 const POINTS: usize = 1_500;
-const SIZE: (f64, f64) = (760.0, 420.0);
 
 /// A point of a figure: where it is, and whether its row was held back.
 type Point = (f64, f64, bool);
@@ -24,7 +24,10 @@ pub(super) fn blocks(answer: &Answer, table: &Table, title: &str) -> Result<Vec<
         blocks.push(Block::Code(format!("{} = {}", answer.target, answer.write(&best.expression, LANGUAGES[0].1))));
     }
     blocks.push(Block::Text(report.sentence.clone()));
-    blocks.push(Block::List(report.flags.iter().map(ToString::to_string).collect()));
+    let intervals = answer.best().map_or(&[][..], |best| &best.coefficients);
+    let intervals = intervals.iter().filter(|c| c.low < c.high);
+    let intervals = intervals.map(|c| format!("constant {}, between {} and {}", c.value, c.low, c.high));
+    blocks.push(Block::List(report.flags.iter().map(ToString::to_string).chain(intervals).collect()));
     if let Some(best) = answer.best() {
         let (numbers, target) = (Numbers::new(table)?, table.column(&answer.target)?);
         let mut held_back = vec![false; table.rows()];
@@ -39,11 +42,12 @@ pub(super) fn blocks(answer: &Answer, table: &Table, title: &str) -> Result<Vec<
         let points: Vec<(f64, f64, bool)> = rows.map(|row| (target[row], value(row), held_back[row])).collect();
         let drawn = if every > 1 { format!(" Every {every}th row is drawn.") } else { String::new() };
         let both = [("actual", "predicted"), ("actual", "predicted minus actual")];
-        let predicted = scatter("Predicted against actual", both[0], &points, true);
+        let papers = [Paper::Page, Paper::Phone];
+        let predicted = papers.map(|paper| scatter(paper, "Predicted against actual", both[0], &points, true));
         let residuals: Vec<Point> = points.iter().map(|(y, f, out)| (*y, f - y, *out)).collect();
-        let missed = scatter("What the formula misses", both[1], &residuals, false);
+        let missed = papers.map(|paper| scatter(paper, "What the formula misses", both[1], &residuals, false));
         let figure =
-            |caption: String, svg: String| Block::Figure { file: String::new(), caption, svg, narrow: String::new() };
+            |caption: String, [svg, narrow]: [String; 2]| Block::Figure { file: String::new(), caption, svg, narrow };
         blocks.push(figure(
             format!("Predicted against actual, for rows fitted to and rows held back.{drawn}"),
             predicted,
@@ -62,28 +66,35 @@ pub(super) fn blocks(answer: &Answer, table: &Table, title: &str) -> Result<Vec<
             vec![
                 answer.write(&candidate.expression, LANGUAGES[0].1),
                 candidate.complexity.to_string(),
-                format!("{:.2e}", candidate.error_inside),
-                format!("{:.2e}", candidate.error_outside),
+                significant(candidate.error_inside, 3),
+                significant(candidate.error_outside, 3),
                 candidate.engine.to_string(),
             ]
         };
         blocks.push(Block::Table { head, rows: report.candidates.iter().map(row).collect() });
     }
-    let (inside, outside, seconds) = (report.rows_inside, report.rows_outside, answer.seconds);
+    let (inside, outside) = (report.rows_inside, report.rows_outside);
+    let took = if answer.seconds < 0.001 { "less than 1 ms".into() } else { format!("{:.3} s", answer.seconds) };
     let about = format!(
-        "{inside} rows fitted to, {outside} held back; {seconds:.3} s. Errors are root mean squares over the target's standard deviation."
+        "{inside} rows fitted to, {outside} held back; {took}. Errors are root mean squares over the target's standard deviation."
     );
     blocks.push(Block::Text(about));
     Ok(blocks)
 }
 
+/// Rows fitted to and rows held back: the two styles that are easiest to tell apart.
+fn style(held_back: bool) -> Style {
+    Style::series(if held_back { 22 } else { 23 })
+}
+
 /// Points inside and outside of what was fitted to, with a diagonal where both axes mean the same.
-fn scatter(title: &str, (x_label, y_label): (&str, &str), points: &[Point], diagonal: bool) -> String {
+fn scatter(paper: Paper, title: &str, (x_label, y_label): (&str, &str), points: &[Point], diagonal: bool) -> String {
     let finite = |values: Vec<f64>| -> (f64, f64) {
         let ends = values.iter().filter(|v| v.is_finite());
         let (low, high) = ends.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(*v), h.max(*v)));
         match (low.is_finite(), high > low) {
-            (true, true) => (low, high),
+            // A margin, so that no point lies on the frame.
+            (true, true) => (low - (high - low) * 0.03, high + (high - low) * 0.03),
             // Everything at one place: a little room around it.
             (true, false) => (low - low.abs().max(1e-12) * 0.5, low + low.abs().max(1e-12) * 0.5),
             _ => (0.0, 1.0),
@@ -97,19 +108,20 @@ fn scatter(title: &str, (x_label, y_label): (&str, &str), points: &[Point], diag
     }
     // Ticks of numbers that are tiny or huge are powers of ten of them.
     let unit = |(low, high): (f64, f64)| {
-        let power = low.abs().max(high.abs()).log10().floor();
+        let power = libm::log10(low.abs().max(high.abs())).floor();
         if (-3.0..=4.0).contains(&power) || !power.is_finite() {
             (1.0, String::new())
         } else {
-            (10f64.powf(power), format!(" (1e{power})"))
+            (libm::exp10(power), format!(" (1e{power})"))
         }
     };
     let ((x_unit, x_text), (y_unit, y_text)) = (unit(x_range), unit(y_range));
-    let (left, top, right, bottom) = (90.0, 40.0, SIZE.0 - 20.0, SIZE.1 - 50.0);
+    let (width, height) = paper.choose((760.0, 420.0), (Paper::Phone.width(), 340.0));
+    let (left, top, right, bottom) = (paper.choose(90.0, 70.0), 40.0, width - 20.0, height - 50.0);
     let x = Axis::linear(x_range.0 / x_unit, x_range.1 / x_unit, left, right);
     let y = Axis::linear(y_range.0 / y_unit, y_range.1 / y_unit, bottom, top);
-    let mut svg = Svg::new(title, SIZE.0);
-    svg.legend(&[(Style::series(0), "fitted to"), (Style::series(1), "held back")], (left, 24.0));
+    let mut svg = Svg::new(title, width);
+    svg.legend(&[(style(false), "fitted to"), (style(true), "held back")], (left, 24.0));
     svg.frame(&x, &y, &format!("{x_label}{x_text}"), &format!("{y_label}{y_text}"));
     let line = match diagonal {
         true => [(x.start, y.start), (x.end, y.end)],
@@ -117,7 +129,7 @@ fn scatter(title: &str, (x_label, y_label): (&str, &str), points: &[Point], diag
     };
     svg.polyline(&line, "#999999", 1.0);
     for (at, value, out) in points.iter().filter(|p| p.0.is_finite() && p.1.is_finite()) {
-        svg.mark(Style::series(usize::from(*out)), x.at(at / x_unit), y.at(value / y_unit), &format!("{at}, {value}"));
+        svg.mark(style(*out), x.at(at / x_unit), y.at(value / y_unit), &format!("{at}, {value}"));
     }
-    svg.finish(SIZE.1)
+    svg.finish(height)
 }

@@ -3,6 +3,7 @@
 use super::page::Block;
 use super::table;
 use crate::experiment::Group;
+use crate::stats::shown::two;
 use crate::stats::student;
 use crate::summary::histories::{Model, models};
 use crate::summary::sequences::{Thresholds, by_length, thresholds};
@@ -119,7 +120,7 @@ fn success_table(models: &[Model<'_>], thresholds: &Thresholds) -> Vec<Block> {
         let shown = lengths.iter().map(|(length, head)| (head.as_str(), cells[length - 1].clone()));
         [("model", name.to_string())].into_iter().chain(shown).collect()
     };
-    let mut rows = vec![line("threshold", thresholds.values.iter().map(|limit| format!("{limit:.1e}")).collect())];
+    let mut rows = vec![line("threshold", thresholds.values.iter().map(|limit| two(*limit)).collect())];
     for model in models.iter().filter(|model| !model.is_reference()) {
         let judged = by_length(model, thresholds);
         rows.push(line(&model.label, judged.iter().map(|cell| format!("{} of {}", cell.solved, cell.n)).collect()));

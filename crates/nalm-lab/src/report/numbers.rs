@@ -3,8 +3,9 @@
 use crate::experiment::{Experiment, Group};
 use crate::run::Row;
 use crate::stats::newcombe::Pairs;
+use crate::stats::shown::{p_value, two};
 use crate::stats::{holm, paired};
-use crate::summary::{Cell, Metric, Results, p_value, rate_in_words};
+use crate::summary::{Cell, Metric, Results, rate_in_words};
 use crate::task::Measures;
 use std::collections::BTreeMap;
 
@@ -64,7 +65,7 @@ impl Numbers<'_> {
         for name in ["test_error", "noise_end"] {
             let Some(metric) = results.metrics.iter().find(|metric| metric.name == name) else { continue };
             if let Some(median) = median(rows.iter().filter_map(|row| (metric.of)(row)).collect()) {
-                self.put(&format!("median_{name}"), &of, cell.section, two_digits(median));
+                self.put(&format!("median_{name}"), &of, cell.section, two(median));
             }
         }
     }
@@ -217,14 +218,4 @@ fn table(pairs: &[(&Row, &Row)]) -> Pairs {
 fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     values.get(values.len().checked_sub(1)? / 2).copied()
-}
-
-/// A number as it is read, with two digits or more.
-fn two_digits(v: f64) -> String {
-    match v.abs() {
-        size if !(0.001..100_000.0).contains(&size) => format!("{v:.1e}"),
-        size if size >= 10.0 => format!("{v:.0}"),
-        size if size >= 1.0 => format!("{v:.1}"),
-        _ => format!("{v:.3}"),
-    }
 }

@@ -43,9 +43,10 @@ pub(super) fn text(results: &Results<'_>) -> String {
     let total =
         |of: fn(&Session) -> Option<f64>| sessions.iter().map(|&k| of(&contents.sessions[k])).sum::<Option<f64>>();
     if let (Some(seconds), Some(cpu)) = (total(|s| s.seconds), total(|s| s.cpu_seconds)) {
-        text += &format!(
-            " The processes that did so (and perhaps other runs) took {seconds:.0} s, {cpu:.0} s of processor time."
-        );
+        let took = |s: f64| if s < 1.0 { "less than 1 s".into() } else { format!("{s:.0} s") };
+        let (seconds, cpu) = (took(seconds), took(cpu));
+        text +=
+            &format!(" The processes that did so (and perhaps other runs) took {seconds}, {cpu} of processor time.");
     }
     text
 }

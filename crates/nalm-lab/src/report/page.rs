@@ -87,7 +87,9 @@ fn is_numeric<'a>(cells: impl Iterator<Item = &'a str>) -> bool {
 }
 
 fn numeric(head: &[String], rows: &[Vec<String>]) -> Vec<bool> {
-    let of = |k: usize| is_numeric(rows.iter().filter_map(|row| row.get(k)).map(String::as_str));
+    // A formula may begin with a number, and is none.
+    let of =
+        |k: usize| head[k] != "formula" && is_numeric(rows.iter().filter_map(|row| row.get(k)).map(String::as_str));
     (0..head.len()).map(of).collect()
 }
 

@@ -6,6 +6,7 @@ use crate::run::Row;
 use crate::stats::kaplan_meier::Run;
 use crate::stats::log_rank;
 use crate::stats::paired::{self, Judged, Paired};
+use crate::stats::shown::p_value;
 use crate::summary::{Results, of_section};
 use crate::task::Measures;
 
@@ -25,11 +26,11 @@ pub(super) fn tables(results: &Results<'_>) -> Vec<Block> {
                 ("pairs", p.pairs.to_string()),
                 ("only it solves", p.only_a.to_string()),
                 (&only, p.only_b.to_string()),
-                ("McNemar p", format!("{:.2e}", p.mcnemar_p)),
+                ("McNemar p", p_value(p.mcnemar_p)),
                 ("it is first", format!("{} of {}", p.a_first, p.both_solved)),
                 (&first, format!("{} of {}", p.b_first, p.both_solved)),
-                ("sign test p", format!("{:.2e}", p.sign_test_p)),
-                ("log-rank p", log_rank(results, section, model, baseline).map_or("–".into(), |p| format!("{p:.2e}"))),
+                ("sign test p", p_value(p.sign_test_p)),
+                ("log-rank p", log_rank(results, section, model, baseline).map_or("–".into(), p_value)),
             ])
         });
         let of = of_section(&experiment.sections[section]);

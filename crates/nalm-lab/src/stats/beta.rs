@@ -34,6 +34,12 @@ pub fn corrected(errors: &[f64]) -> Estimate {
     interval(&x)
 }
 
+/// An estimate with 0 where the smallest error that the fit takes stands for it, for whoever reads it as numbers.
+pub fn unclipped(e: Estimate) -> Estimate {
+    let own = |v: Option<f64>| v.map(|v| if v <= MARGIN { 0.0 } else { v });
+    Estimate { mean: own(e.mean), lower: own(e.lower), upper: own(e.upper) }
+}
+
 fn clip(errors: &[f64]) -> Vec<f64> {
     errors.iter().map(|e| e.clamp(MARGIN, 0.5 - MARGIN)).collect()
 }
@@ -108,6 +114,7 @@ mod tests {
     #[test]
     fn equal_errors_have_no_width() {
         assert_eq!(corrected(&[0.0; 25]), Estimate::new(1e-16, 1e-16, 1e-16));
+        assert_eq!(unclipped(corrected(&[0.0; 25])), Estimate::new(0.0, 0.0, 0.0));
         assert_eq!(corrected(&[]), Estimate::NONE);
     }
 }

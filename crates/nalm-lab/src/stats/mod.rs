@@ -10,6 +10,7 @@ pub mod newcombe;
 pub mod paired;
 pub mod power;
 mod root;
+pub mod shown;
 pub mod special;
 pub mod student;
 pub mod wilson;

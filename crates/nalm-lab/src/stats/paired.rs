@@ -50,11 +50,6 @@ pub fn compare(pairs: &[(Judged, Judged)]) -> Paired {
     }
 }
 
-/// A p-value as people read it.
-pub fn p_value(p: f64) -> String {
-    if p < 0.01 { format!("{p:.2e}") } else { format!("{p:.2}") }
-}
-
 /// The exact two-sided binomial p-value for `k` of `n` fair coins (McNemar's test on discordant pairs, and the sign test).
 pub fn fair_coin(k: usize, n: usize) -> f64 {
     let tail = k.min(n - k);

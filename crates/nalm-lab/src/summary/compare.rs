@@ -5,6 +5,7 @@ use super::{Metric, Over, Results, landscape, metric, noise_bound, show};
 use crate::experiment::{Expectation, Group, Relation};
 use crate::run::Row;
 use crate::stats::newcombe::Pairs;
+use crate::stats::shown::{p_value, signed, two};
 use crate::stats::{Estimate, holm, paired};
 use crate::task::Measures;
 use metric::Estimator;
@@ -93,7 +94,7 @@ impl<'a> Results<'a> {
         match (e.relation, e.length) {
             (Relation::Is(p), Some(length)) => format!("solves length {length} in {}{of}", super::metric::percent(p)),
             (Relation::Is(p), None) => format!("{before}{}{after}{of}", value(p)),
-            (Relation::Mean([mean, half]), _) => format!("{before}{mean:.1e} ± {half:.1e}{of}"),
+            (Relation::Mean([mean, half]), _) => format!("{before}{} ± {}{of}", two(mean), two(half)),
             (Relation::Below(p), _) => format!("below {before}{}{after}{of}", value(p)),
             (Relation::Above(than), _) if e.metric == "success_at_length" => {
                 format!("above {} at several lengths", name(than))
@@ -161,14 +162,15 @@ impl<'a> Results<'a> {
             (_, Some((k, n))) => rate_in_words(k, n) + metric.words.1,
             (Relation::Mean(_), None) => {
                 let half = verdict::upper_half(estimate);
-                format!("{}{:.1e} ± {half:.1e} (n = {n})", metric.words.0, estimate.mean.unwrap_or(f64::NAN))
+                let mean = estimate.mean.unwrap_or(f64::NAN);
+                format!("{}{} ± {} (n = {n})", metric.words.0, two(mean), two(half))
             }
             _ => format!("{} (n = {n})", show(estimate, metric.show)),
         };
         let difference = match (verdict, verdict::half_width(difference), rate) {
             (Verdict::Identical | Verdict::NotComparable, ..) | (_, None, _) => String::new(),
             (_, Some(half), Some(_)) => format!("{} (± {half:.2})", show(difference, |v| format!("{v:+.2}"))),
-            (_, Some(_), None) => show(difference, |v| format!("{v:+.1e}")),
+            (_, Some(_), None) => show(difference, signed),
         };
         Found { ours: shown, difference, n, verdict: Some(verdict), order: None }
     }
@@ -267,18 +269,6 @@ impl<'a> Results<'a> {
     }
 }
 
-/// A p-value as it is read.
-pub fn p_value(p: f64) -> String {
-    if p >= 0.000_95 { digits(p) } else { format!("{p:.0e}") }
-}
-
-/// Two significant digits.
-fn digits(p: f64) -> String {
-    let places = (1..=4).find(|places| p >= libm::pow(10.0, -f64::from(*places)) - 1e-12).unwrap_or(4) as usize + 1;
-    let text = format!("{p:.places$}");
-    text.trim_end_matches('0').trim_end_matches('.').to_string()
-}
-
 /// A rate as pages and texts say it.
 pub fn rate_in_words(k: usize, n: usize) -> String {
     let e = crate::stats::wilson::interval(k, n);
@@ -331,15 +321,4 @@ fn minima(e: &Expectation) -> Option<Found> {
     let [own, other] = [e.model?, other].map(|model| landscape::minima(model > 0));
     let verdict = Some(if own > other { Verdict::Consistent } else { Verdict::Differs });
     Some(Found { ours: format!("{own} against {other}"), n: 1, verdict, ..Found::default() })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn p_values_have_two_digits() {
-        let shown = [1.0, 0.5, 0.453_125, 0.021_484_375, 0.042_968_75, 0.003_9, 0.000_97, 1.2e-7].map(p_value);
-        assert_eq!(shown, ["1", "0.5", "0.45", "0.021", "0.043", "0.0039", "0.00097", "1e-7"]);
-    }
 }

@@ -1,6 +1,7 @@
 //! The table of metrics: name, estimator and interval, over all runs or over solved ones. Tables, CSV files, figures and comparisons read it.
 
 use crate::run::Row;
+use crate::stats::shown::two;
 use crate::stats::{Estimate, beta, gamma, student, wilson};
 
 /// How many values become a number with an interval.
@@ -109,9 +110,9 @@ pub fn plain(v: f64) -> String {
     format!("{v:.2}")
 }
 
-/// Sparsity errors for a terminal. A beta distribution cannot hold 0, for which its smallest number stands.
+/// Sparsity errors. A beta distribution cannot hold 0, for which its smallest number stands.
 pub fn sparsity(v: f64) -> String {
-    if v <= beta::MARGIN { "0".into() } else { format!("{v:.1e}") }
+    if v <= beta::MARGIN { "0".into() } else { two(v) }
 }
 
 /// Per cent, with the sign.
@@ -146,7 +147,7 @@ pub const OTHERS: [&str; 3] = ["noise_bound", "minima", "success_at_length"];
 /// The metrics of this project, in the order of their columns.
 pub fn list() -> Vec<Metric> {
     use Estimator::{Beta, Error, Gamma, Mean, Rate, Share};
-    let (whole, small) = (|v: f64| format!("{v:.0}"), |v: f64| format!("{v:.1e}"));
+    let whole = |v: f64| format!("{v:.0}");
     let success = |row: &Row| flag(Some(row.is_solved()));
     let inside = |row: &Row| flag(Some(row.number("validation_error").is_some_and(|error| error < FLAT)));
     let share = |name, label, of| Metric { show: percent, ..Metric::new(name, label, Share, of) };
@@ -162,17 +163,17 @@ pub fn list() -> Vec<Metric> {
         Metric { show: whole, ..Metric::new("unsolved_steps", "restricted mean", Error, unsolved_steps).in_tables() },
         Metric {
             over: Over::Solved,
-            show: small,
-            panel: Some(("Sparsity error (1e-16 stands for 0)", true)),
+            show: sparsity,
+            panel: Some(("Sparsity error (0 drawn at 1e-16)", true)),
             ..listed("sparsity_error", "sparsity error", Beta, |row| row.number("sparsity_error"))
         },
         Metric {
-            show: small,
+            show: two,
             words: ("error inside ", ""),
             ..listed("validation_error", "error inside", Error, |row| row.number("validation_error"))
         },
         Metric {
-            show: small,
+            show: two,
             words: ("error outside ", ""),
             ..listed("test_error", "error outside", Error, |row| row.number("test_error"))
         },
@@ -200,7 +201,7 @@ pub fn list() -> Vec<Metric> {
             ..Metric::new("at_one", "weights (1, 1)", Rate, |row| flag(row.flag("at_one")))
         },
         Metric {
-            show: small,
+            show: two,
             ..Metric::new("distance_from_selection", "distance of weights from 0 or 1", Error, |row| {
                 row.number("sparsity_error")
             })

@@ -13,7 +13,7 @@ pub mod spectrum;
 pub mod surface;
 pub mod verdict;
 
-pub use compare::{Comparison, p_value, rate_in_words};
+pub use compare::{Comparison, rate_in_words};
 pub use metric::{Metric, Over};
 pub use verdict::Verdict;
 

@@ -6,7 +6,7 @@ use crate::error::{Context, Error, Result, bail, ensure};
 use crate::run::Spec;
 use crate::run::spec::hex;
 use nalm::setting::Kind;
-use nalm::table::Records;
+use nalm::table::{Dialect, LeftOut, Records, Wanted};
 use nalm::{Setting, Split, Table, TableTask};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
@@ -35,7 +35,12 @@ const SPLIT: Kind = Kind::Text {
 const SETTINGS: [Setting; 8] = [
     Setting::new("data", TEXT, "", "the CSV file"),
     Setting::new("target", COLUMN, "", "the column to learn"),
-    Setting::new("columns", TEXT, "", "the input columns, with commas between them; all but the target if not given"),
+    Setting::new(
+        "columns",
+        TEXT,
+        "",
+        "the input columns, with commas between them; all others that hold numbers if not given",
+    ),
     Setting::new("split", SPLIT, "random", "how test rows are chosen: at random by seed, or the extremes of a column"),
     Setting::new("split_by", COLUMN, "", "the column whose extremes are test rows; the target if not given"),
     Setting::new("validation", Kind::Number, "0.1", "the share of validation rows"),
@@ -61,13 +66,17 @@ impl TableProblem {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The hash of a file, by which it is remembered, and the names of its columns.
-    fn open(&self, file: &Path) -> Result<(String, Vec<String>)> {
+    /// The hash of a file, by which it is remembered, the names of its columns, and those that hold no numbers.
+    fn open(&self, file: &Path) -> Result<(String, Vec<String>, Vec<LeftOut>)> {
         let bytes = read(file)?;
         let hash = hex(&Sha256::digest(&bytes));
-        let names = Records::new(bytes.as_slice(), &file.display().to_string())?.headers().to_vec();
+        let name = file.display().to_string();
+        let names = Records::new(bytes.as_slice(), &name)?.headers().to_vec();
+        // Other faults are for those who read the numbers.
+        let sample = Table::sample(bytes.as_slice(), &name, &Dialect::default(), &Wanted::default().most_rows(1));
+        let left_out = sample.map_or_else(|_| Vec::new(), |sample| sample.left_out);
         self.files().entry(hash.clone()).or_default().path = file.to_path_buf();
-        Ok((hash, names))
+        Ok((hash, names, left_out))
     }
 
     /// Some columns of the file with this hash. Columns that nobody asks for may hold anything.
@@ -108,9 +117,13 @@ impl Problem for TableProblem {
 
     fn complete(&self, given: &mut Map<String, Value>) -> Result<()> {
         let text = |given: &Map<String, Value>, key: &str| given.get(key).and_then(Value::as_str).map(String::from);
-        let Some(data) = text(given, "data") else { bail!("a table needs its file: data = \"measurements.csv\"") };
+        let Some(data) = text(given, "data") else {
+            bail!(
+                "a table needs its file: --data measurements.csv, or data = \"measurements.csv\" in an experiment file"
+            )
+        };
         let known = self.files().get(&data).map(|file| file.path.clone());
-        let (hash, names) = self.open(known.as_deref().unwrap_or(Path::new(&data))).about("data")?;
+        let (hash, names, left_out) = self.open(known.as_deref().unwrap_or(Path::new(&data))).about("data")?;
         let all: Vec<&str> = names.iter().map(String::as_str).collect();
         let there = |name: &str| one_of("column", name, &all).at(|| data.clone());
         let Some(target) = text(given, "target") else {
@@ -119,9 +132,20 @@ impl Problem for TableProblem {
         there(&target).about("target")?;
         let columns: Vec<String> = match text(given, "columns") {
             Some(list) => list.split(',').map(|name| name.trim().to_string()).collect(),
-            None => names.iter().filter(|name| **name != target).cloned().collect(),
+            None => {
+                let has_numbers = |name: &&String| left_out.iter().all(|other| other.column != **name);
+                names.iter().filter(|name| **name != target).filter(has_numbers).cloned().collect()
+            }
         };
-        ensure!(!columns.is_empty(), "{data} has no column besides the target {target}; a formula needs an input");
+        for column in columns.iter().chain([&target]) {
+            if let Some(other) = left_out.iter().find(|other| other.column == *column) {
+                bail!("{data}: {other}; inputs and targets must hold numbers");
+            }
+        }
+        ensure!(
+            !columns.is_empty(),
+            "{data} has no column of numbers besides the target {target}; a formula needs an input"
+        );
         for column in &columns {
             ensure!(*column != target, "{data}: the target {target} is one of its own inputs; leave it out of columns");
             ensure!(!column.contains(','), "{data}: the name of the column '{column}' has a comma in it; rename it");

@@ -3,8 +3,9 @@
 use super::{Encoder, Picture, Samples};
 use crate::colour::{CANVAS, Change, PICTURE, paint};
 use crate::export;
+use crate::layer::average_pool;
 use crate::layer::spline::{POINTS, Spline, resting_points};
-use crate::layer::{average_pool, warp};
+use crate::layer::warp::{self, Framed};
 use crate::net::{BLOCK, Mode, Net, Workspace};
 use crate::vector::Scalar;
 use crate::{networks, team};
@@ -118,11 +119,12 @@ impl<R: Scalar> Colour<R> {
         let (spline, set) = (&self.spline, InstructionSet::best());
         team::each(threads, blocks.collect(), |(((coordinates, seen), points), x)| {
             spline.forward(points, coordinates);
-            let mut warped = [R::ZERO; PICTURE];
+            let (mut framed, mut warped) = (Framed::new(CANVAS), [R::ZERO; PICTURE]);
             let out = seen.chunks_exact_mut(HALVED).zip(coordinates.chunks_exact(2 * pixels));
             for ((seen, coordinates), x) in out.zip(x.chunks_exact(PICTURE)) {
-                warp::forward(set, CANVAS, x, coordinates, &mut warped);
-                average_pool::forward(CANVAS, warp::CHANNELS, &warped, seen);
+                framed.put(x);
+                framed.forward(set, coordinates, &mut warped);
+                average_pool::forward(set, CANVAS, warp::CHANNELS, &warped, seen);
             }
         });
     }
@@ -139,11 +141,12 @@ impl<R: Scalar> Colour<R> {
         });
         let (spline, set) = (&self.spline, InstructionSet::best());
         team::each(threads, blocks.collect(), |(((coordinates, dseen), dpoints), x)| {
-            let mut dwarped = [R::ZERO; PICTURE];
+            let (mut framed, mut dwarped) = (Framed::new(CANVAS), [R::ZERO; PICTURE]);
             let own = coordinates.chunks_exact_mut(2 * pixels).zip(dseen.chunks_exact(HALVED));
             for ((coordinates, dseen), x) in own.zip(x.chunks_exact(PICTURE)) {
-                average_pool::backward(CANVAS, warp::CHANNELS, dseen, &mut dwarped);
-                warp::backward(set, CANVAS, x, &dwarped, coordinates);
+                average_pool::backward(set, CANVAS, warp::CHANNELS, dseen, &mut dwarped);
+                framed.put(x);
+                framed.backward(set, &dwarped, coordinates);
             }
             spline.backward(coordinates, dpoints);
         });
@@ -156,7 +159,9 @@ impl<R: Scalar> Colour<R> {
             let mut coordinates = vec![R::ZERO; 2 * pixels];
             self.spline.forward(&self.points[side][sample * 2 * POINTS..][..2 * POINTS], &mut coordinates);
             let mut warped = vec![R::ZERO; PICTURE];
-            warp::forward(InstructionSet::best(), CANVAS, x, &coordinates, &mut warped);
+            let mut framed = Framed::new(CANVAS);
+            framed.put(x);
+            framed.forward(InstructionSet::best(), &coordinates, &mut warped);
             warped
         })
     }

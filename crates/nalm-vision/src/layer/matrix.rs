@@ -6,15 +6,15 @@
 //! As everywhere, speed comes from a tile of sums that stays in registers. Both factors are first copied into strips, term by term, so that a tile
 //! reads memory from front to back whatever the strides of the matrices are.
 
-use crate::vector::{Kernel, LANES, Scalar, accumulate, run};
+use crate::vector::{Kernel, LANES, Scalar, accumulate, run, tile_lanes};
 use nalm::lane::flat_mut;
 use nalm::{InstructionSet, Lane};
 
 /// Terms that are summed before their sum is added to what was there. A strip of so many stays in the nearest cache.
 const TERMS: usize = 128;
 
-/// Rows of the first factor that are copied at a time.
-const ROWS: usize = 96;
+/// Rows of the first factor that are copied at a time. Strips of so many stay in the second cache.
+const ROWS: usize = 256;
 
 /// A matrix in memory: `rows` x `columns` with these strides.
 #[derive(Clone, Copy, Debug)]
@@ -61,6 +61,91 @@ impl<R: Scalar> Strips<R> {
     }
 }
 
+/// A second factor whose strips are copied once for many products.
+#[derive(Clone, Debug)]
+pub(crate) struct Copied<R> {
+    at: Shape,
+    set: InstructionSet,
+    /// `[block of terms][block of columns][term][column]`, with room for all terms of a block everywhere.
+    strips: Vec<Lane<R>>,
+}
+
+/// Strips that are copied together.
+const TOGETHER: usize = 16;
+
+impl<R: Scalar> Copied<R> {
+    /// Room for such a matrix.
+    pub(crate) fn new(at: Shape, set: InstructionSet) -> Self {
+        let lanes = strip_lanes::<R>(set, at.columns);
+        let strips = at.rows.div_ceil(TERMS) * at.columns.div_ceil(lanes * LANES);
+        Self { at, set, strips: vec![Lane::ZERO; strips * TERMS * lanes] }
+    }
+
+    /// The work of copying the matrix, in pieces that different threads can do.
+    pub(crate) fn copying<'a>(&'a mut self, b: &'a [R]) -> impl Iterator<Item = Copying<'a, R>> {
+        assert!(b.len() >= self.at.span(), "matrices lie in their slices");
+        let (at, set) = (self.at, self.set);
+        let len = TOGETHER * TERMS * strip_lanes::<R>(set, at.columns);
+        let pieces = self.strips.chunks_mut(len).enumerate();
+        pieces.map(move |(k, strips)| Copying { set, at, b, first: k * TOGETHER, strips })
+    }
+}
+
+/// Lanes of a strip of columns: what a tile holds, if there are so many.
+fn strip_lanes<R: Scalar>(set: InstructionSet, columns: usize) -> usize {
+    if columns <= LANES { 1 } else { tile_lanes::<R>(set) }
+}
+
+/// Some strips of a matrix that are to be copied.
+pub(crate) struct Copying<'a, R> {
+    set: InstructionSet,
+    at: Shape,
+    b: &'a [R],
+    first: usize,
+    strips: &'a mut [Lane<R>],
+}
+
+impl<R: Scalar> Copying<'_, R> {
+    pub(crate) fn copy(self) {
+        run(self.set, self);
+    }
+
+    #[inline(always)]
+    fn all<const VECTORS: usize>(self) {
+        let Self { at, b, first, strips, .. } = self;
+        let blocks = at.columns.div_ceil(VECTORS * LANES);
+        for (k, strip) in strips.chunks_exact_mut(TERMS * VECTORS).enumerate() {
+            let (term, column) = ((first + k) / blocks * TERMS, (first + k) % blocks * VECTORS * LANES);
+            let terms = TERMS.min(at.rows - term);
+            copy_columns::<R, VECTORS>(b, at, term, terms, column, strip);
+        }
+    }
+}
+
+impl<R: Scalar> Kernel for Copying<'_, R> {
+    type Output = ();
+    type Number = R;
+    #[inline(always)]
+    fn run<const FMA: bool, const TALL: usize, const VECTORS: usize>(self) {
+        if self.at.columns <= LANES { self.all::<1>() } else { self.all::<VECTORS>() }
+    }
+}
+
+/// Copies some terms of the columns of a tile.
+#[inline(always)]
+fn copy_columns<R: Scalar, const VECTORS: usize>(
+    b: &[R],
+    at: Shape,
+    term: usize,
+    terms: usize,
+    column: usize,
+    strip: &mut [Lane<R>],
+) {
+    let count = (VECTORS * LANES).min(at.columns - column);
+    let lines = Lines { line: at.column_stride, term: at.row_stride, count, terms };
+    lines.copy(&b[term * at.row_stride + column * at.column_stride..], flat_mut(strip), VECTORS * LANES);
+}
+
 /// to = a b, on one thread.
 pub(crate) fn product<R: Scalar>(
     set: InstructionSet,
@@ -72,8 +157,37 @@ pub(crate) fn product<R: Scalar>(
     b: &[R],
     b_at: Shape,
 ) {
+    assert!(b.len() >= b_at.span(), "matrices lie in their slices");
+    multiply(set, strips, to, at, a, a_at, Second::Plain(b, b_at));
+}
+
+/// to = a b, on one thread.
+pub(crate) fn product_with<R: Scalar>(
+    strips: &mut Strips<R>,
+    to: &mut [R],
+    at: Shape,
+    a: &[R],
+    a_at: Shape,
+    b: &Copied<R>,
+) {
+    multiply(b.set, strips, to, at, a, a_at, Second::Copied(b));
+}
+
+fn multiply<R: Scalar>(
+    set: InstructionSet,
+    strips: &mut Strips<R>,
+    to: &mut [R],
+    at: Shape,
+    a: &[R],
+    a_at: Shape,
+    b: Second<'_, R>,
+) {
+    let b_at = match b {
+        Second::Plain(_, at) => at,
+        Second::Copied(b) => b.at,
+    };
     assert!(a_at.rows == at.rows && b_at.columns == at.columns && a_at.columns == b_at.rows, "shapes fit");
-    assert!(to.len() >= at.span() && a.len() >= a_at.span() && b.len() >= b_at.span(), "matrices lie in their slices");
+    assert!(to.len() >= at.span() && a.len() >= a_at.span(), "matrices lie in their slices");
     if a_at.columns == 0 {
         // Sums of nothing.
         for i in 0..at.rows {
@@ -81,7 +195,14 @@ pub(crate) fn product<R: Scalar>(
         }
         return;
     }
-    run(set, Product { strips, to, at, a, a_at, b, b_at });
+    run(set, Product { strips, to, at, a, a_at, b });
+}
+
+/// The second factor of a product.
+#[derive(Clone, Copy)]
+enum Second<'a, R> {
+    Plain(&'a [R], Shape),
+    Copied(&'a Copied<R>),
 }
 
 struct Product<'a, R> {
@@ -90,8 +211,7 @@ struct Product<'a, R> {
     at: Shape,
     a: &'a [R],
     a_at: Shape,
-    b: &'a [R],
-    b_at: Shape,
+    b: Second<'a, R>,
 }
 
 impl<R: Scalar> Kernel for Product<'_, R> {
@@ -99,41 +219,101 @@ impl<R: Scalar> Kernel for Product<'_, R> {
     type Number = R;
     #[inline(always)]
     fn run<const FMA: bool, const TALL: usize, const VECTORS: usize>(self) {
-        let Self { strips, to, at, a, a_at, b, b_at } = self;
-        strips.rows.resize(TERMS * ROWS.next_multiple_of(TALL), R::ZERO);
+        if self.at.columns <= LANES {
+            self.compute::<FMA, TALL, 1>();
+        } else {
+            self.compute::<FMA, TALL, VECTORS>();
+        }
+    }
+}
+
+impl<R: Scalar> Product<'_, R> {
+    #[inline(always)]
+    fn compute<const FMA: bool, const TALL: usize, const VECTORS: usize>(self) {
+        let Self { strips, to, at, a, a_at, b } = self;
+        // The last tile may be higher than what is left of the rows.
+        strips.rows.resize(TERMS * (ROWS.min(at.rows) + TALL), R::ZERO);
         strips.columns.resize(TERMS * VECTORS, Lane::ZERO);
         for k in (0..a_at.columns).step_by(TERMS) {
             let terms = TERMS.min(a_at.columns - k);
             for row in (0..at.rows).step_by(ROWS) {
                 let rows = ROWS.min(at.rows - row);
-                let tiles = strips.rows.chunks_exact_mut(TERMS * TALL);
-                for (tile, strip) in (0..rows).step_by(TALL).zip(tiles) {
-                    let lines =
-                        Lines { line: a_at.row_stride, term: a_at.column_stride, count: TALL.min(rows - tile), terms };
-                    lines.copy(&a[(row + tile) * a_at.row_stride + k * a_at.column_stride..], strip, TALL);
+                let mut tile = 0;
+                while tile < rows {
+                    let tall = height::<TALL>(rows - tile);
+                    let count = tall.min(rows - tile);
+                    let lines = Lines { line: a_at.row_stride, term: a_at.column_stride, count, terms };
+                    let from = &a[(row + tile) * a_at.row_stride + k * a_at.column_stride..];
+                    lines.copy(from, &mut strips.rows[tile * TERMS..], tall);
+                    tile += tall;
                 }
-                for column in (0..at.columns).step_by(VECTORS * LANES) {
+                let blocks = at.columns.div_ceil(VECTORS * LANES);
+                for block in 0..blocks {
+                    let column = block * VECTORS * LANES;
                     let count = (VECTORS * LANES).min(at.columns - column);
-                    let lines = Lines { line: b_at.column_stride, term: b_at.row_stride, count, terms };
-                    lines.copy(
-                        &b[k * b_at.row_stride + column * b_at.column_stride..],
-                        flat_mut(&mut strips.columns),
-                        VECTORS * LANES,
-                    );
-                    let tiles = strips.rows.chunks_exact(TERMS * TALL);
-                    for (tile, strip) in (0..rows).step_by(TALL).zip(tiles) {
-                        let sums = tile_sums::<R, FMA, TALL, VECTORS>(
-                            &strip[..terms * TALL],
-                            &strips.columns[..terms * VECTORS],
-                        );
-                        for (i, sums) in sums.iter().take(rows - tile).enumerate() {
-                            let to = &mut to[(row + tile + i) * at.row_stride + column * at.column_stride..];
-                            put(to, at.column_stride, sums, count, k == 0);
+                    let columns = match b {
+                        Second::Copied(b) => &b.strips[(k / TERMS * blocks + block) * TERMS * VECTORS..],
+                        Second::Plain(b, b_at) => {
+                            copy_columns::<R, VECTORS>(b, b_at, k, terms, column, &mut strips.columns);
+                            &strips.columns[..]
                         }
+                    };
+                    let columns = &columns[..terms * VECTORS];
+                    let mut tile = 0;
+                    while tile < rows {
+                        let strip = &strips.rows[tile * TERMS..];
+                        let to = &mut to[(row + tile) * at.row_stride + column * at.column_stride..];
+                        let to = Place { to, at, rows: rows - tile, columns: count, first: k == 0 };
+                        tile += match height::<TALL>(rows - tile) {
+                            12 if TALL >= 12 => to.fill::<FMA, 12, VECTORS>(strip, columns),
+                            11 if TALL >= 12 => to.fill::<FMA, 11, VECTORS>(strip, columns),
+                            8 if TALL >= 12 => to.fill::<FMA, 8, VECTORS>(strip, columns),
+                            6 if TALL >= 6 => to.fill::<FMA, 6, VECTORS>(strip, columns),
+                            5 if TALL >= 6 => to.fill::<FMA, 5, VECTORS>(strip, columns),
+                            4 => to.fill::<FMA, 4, VECTORS>(strip, columns),
+                            2 => to.fill::<FMA, 2, VECTORS>(strip, columns),
+                            _ => to.fill::<FMA, 1, VECTORS>(strip, columns),
+                        };
                     }
                 }
             }
         }
+    }
+}
+
+/// Rows of a tile such that what is left is cut into tiles of about equal height.
+#[inline(always)]
+fn height<const TALL: usize>(left: usize) -> usize {
+    let about = left.div_ceil(left.div_ceil(TALL));
+    match about {
+        12.. => 12,
+        9.. => 11.max(about),
+        7.. => 8,
+        3 => 4,
+        _ => about,
+    }
+}
+
+/// Where the sums of a tile go.
+struct Place<'a, R> {
+    to: &'a mut [R],
+    at: Shape,
+    rows: usize,
+    columns: usize,
+    /// Whether they are written, or added to what is there.
+    first: bool,
+}
+
+impl<R: Scalar> Place<'_, R> {
+    /// Returns the rows of the tile.
+    #[inline(always)]
+    fn fill<const FMA: bool, const TALL: usize, const VECTORS: usize>(self, rows: &[R], columns: &[Lane<R>]) -> usize {
+        let sums = tile_sums::<R, FMA, TALL, VECTORS>(rows, columns);
+        for (i, sums) in sums.iter().take(self.rows).enumerate() {
+            let to = &mut self.to[i * self.at.row_stride..];
+            put(to, self.at.column_stride, sums, self.columns, self.first);
+        }
+        TALL
     }
 }
 
@@ -155,7 +335,15 @@ impl Lines {
         let mut turned = 0;
         if line == 1 {
             for (k, to) in strip.chunks_exact_mut(width).take(terms).enumerate() {
-                to[..count].copy_from_slice(&from[k * term..][..count]);
+                // A copy of known length is a few instructions, and of any other a call.
+                if count == width {
+                    to[..width].copy_from_slice(&from[k * term..][..width]);
+                } else {
+                    to[..count].copy_from_slice(&from[k * term..][..count]);
+                }
+            }
+            if count == width {
+                return;
             }
             turned = count;
         } else if term == 1 {
@@ -252,6 +440,11 @@ mod tests {
             for set in InstructionSet::available() {
                 let mut to = vec![R::of(f64::NAN); rows * columns];
                 product(set, &mut Strips::new(), &mut to, at, &a, a_at, &b, b_at);
+                let mut copied = Copied::new(b_at, set);
+                copied.copying(&b).for_each(Copying::copy);
+                let mut again = vec![R::of(f64::NAN); rows * columns];
+                product_with(&mut Strips::new(), &mut again, at, &a, a_at, &copied);
+                assert_eq!(to, again, "{rows} x {inner} x {columns}, {at:?} {}", set.name());
                 for (i, j) in (0..rows).flat_map(|i| (0..columns).map(move |j| (i, j))) {
                     let terms = (0..inner).map(|k| element(&a, a_at, i, k) * element(&b, b_at, k, j));
                     let want = terms.fold(R::ZERO, |sum, term| sum + term);

@@ -50,7 +50,8 @@ impl<R: Scalar> Kernel for Pool<'_, R> {
                 let count = LANES.min(channels - lane * LANES);
                 let to = cell * channels + lane * LANES;
                 // A copy of known length is one instruction, and of any other a call.
-                if count == LANES {
+                // What follows a lane that is not full is written after it.
+                if to + LANES <= out.len() {
                     out[to..to + LANES].copy_from_slice(&best);
                     which[to..to + LANES].copy_from_slice(&place);
                 } else {

@@ -21,8 +21,9 @@ pub fn resting_points() -> [[f64; 2]; POINTS] {
 
 /// r^2 ln r of the distance r between two points.
 fn kernel([ax, ay]: [f64; 2], [bx, by]: [f64; 2]) -> f64 {
-    let d = (ax - bx).powi(2) + (ay - by).powi(2);
-    if d > 0.0 { 0.5 * d * d.ln() } else { 0.0 }
+    let (x, y) = (ax - bx, ay - by);
+    let d = x * x + y * y;
+    if d > 0.0 { 0.5 * d * libm::log(d) } else { 0.0 }
 }
 
 /// What a place takes from each unknown.

@@ -2,13 +2,11 @@
 
 use super::workspace::{Scratch, Workspace};
 use super::{BLOCK, Layer, Net};
-use crate::layer::matrix::{Shape, Strips, product};
+use crate::aligned::Aligned;
+use crate::layer::matrix::{Copied, Copying, Shape, Strips, product, product_with};
 use crate::layer::{average_pool, conv, pool, soft_argmax};
 use crate::team;
 use crate::vector::{LANES, Scalar};
-
-/// Fewer input channels than this make runs too short for the sparse gradient.
-const NARROW: usize = 8;
 
 impl Net {
     /// Overwrites `gradient` with that of a loss, given the gradient `dy` of the outputs of the last forward pass over `x`; and `dx` with
@@ -24,6 +22,12 @@ impl Net {
         threads: usize,
     ) {
         let samples = work.samples;
+        // Below the first parameters a gradient is of use only to who asked for it.
+        let asked = dx.is_some();
+        let wanted = |k: usize| asked || self.starts[k] > 0;
+        let dense = work.dense.iter_mut().enumerate().filter(|(k, _)| wanted(*k));
+        let dense = dense.filter_map(|(k, dense)| Some(dense.as_mut()?[1].copying(&p[self.starts[k]..])));
+        team::each(threads, dense.flatten().collect(), Copying::copy);
         let mut dx = dx.map(|dx| dx.chunks_mut(BLOCK * self.input_len()));
         let mut blocks: Vec<BackwardBlock<'_, R>> = Vec::new();
         let mut gradients: Vec<_> = self
@@ -40,8 +44,8 @@ impl Net {
             let dx = dx.as_mut().and_then(Iterator::next);
             blocks.push(BackwardBlock { first, count, gradients, partial, scratch, dx });
         }
-        let (kept, which) = (&work.kept, &work.which);
-        team::each(threads, blocks, |block| self.backward_block(p, x, kept, which, dy, block));
+        let (kept, which, dense) = (&work.kept, &work.which, &work.dense);
+        team::each(threads, blocks, |block| self.backward_block(p, x, kept, which, dense, dy, block, wanted));
         self.gather(x, work, gradient, threads);
     }
 
@@ -49,10 +53,12 @@ impl Net {
         &self,
         p: &[R],
         x: &[R],
-        kept: &[Vec<R>],
+        kept: &[Aligned<R>],
         which: &[Vec<u8>],
+        weights: &[Option<[Copied<R>; 2]>],
         dy: &[R],
         mut block: BackwardBlock<'_, R>,
+        wanted: impl Fn(usize) -> bool,
     ) {
         let (first, count) = (block.first, block.count);
         let own = |all: &[R], len: usize| -> std::ops::Range<usize> {
@@ -62,21 +68,19 @@ impl Net {
         block.partial.fill(R::ZERO);
         let outputs = self.output_len();
         let Scratch { gradient, below, dense, patches, live, strips, .. } = &mut *block.scratch;
-        gradient.clear();
-        gradient.extend_from_slice(&dy[own(dy, outputs)]);
+        gradient.resize(count * outputs);
+        gradient.copy_from_slice(&dy[own(dy, outputs)]);
         let mut end = block.partial.len();
-        let asked = block.dx.is_some();
-        let wanted = |k: usize| k > 0 || asked;
         for (k, layer) in self.layers.iter().enumerate().rev() {
             let x_len = layer.input_len();
             let x = if k == 0 { &x[own(x, x_len)] } else { &kept[k - 1][own(&kept[k - 1], x_len)] };
             let p = &p[self.starts[k]..self.starts[k + 1]];
-            below.resize(count * x_len, R::ZERO);
+            below.resize(count * x_len);
             match *layer {
                 Layer::SoftArgmax { classes } => {
                     let kept = &kept[k][own(&kept[k], 1 + classes)];
                     for ((kept, dz), dx) in
-                        kept.chunks_exact(1 + classes).zip(&*gradient).zip(below.chunks_exact_mut(classes))
+                        kept.chunks_exact(1 + classes).zip(gradient.iter()).zip(below.chunks_exact_mut(classes))
                     {
                         soft_argmax::backward(&kept[1..], kept[0], *dz, dx);
                     }
@@ -85,18 +89,17 @@ impl Net {
                     let y = &kept[k][own(&kept[k], outputs)];
                     let scale = R::of(1.0 / (1.0 - drop));
                     let own_gradients = &mut block.gradients[k][..count * outputs];
-                    for ((d, &y), &dy) in own_gradients.iter_mut().zip(y).zip(&*gradient) {
+                    for ((d, &y), &dy) in own_gradients.iter_mut().zip(y).zip(gradient.iter()) {
                         *d = dy * activation.gradient(y) * if drop > 0.0 { scale } else { R::ONE };
                     }
-                    if wanted(k) {
+                    if let Some([_, weights]) = weights[k].as_ref().filter(|_| wanted(k)) {
                         let (from, to) = (Shape::new(count, outputs), Shape::new(count, inputs));
-                        let weights = &p[..outputs * inputs];
-                        product(self.set, strips, below, to, own_gradients, from, weights, Shape::new(outputs, inputs));
+                        product_with(strips, below, to, own_gradients, from, weights);
                     }
                 }
                 Layer::AveragePool { width, channels, .. } => {
                     for (dx, dy) in below.chunks_exact_mut(x_len).zip(gradient.chunks_exact(layer.output_len())) {
-                        average_pool::backward(width, channels, dy, dx);
+                        average_pool::backward(self.set, width, channels, dy, dx);
                     }
                 }
                 Layer::Conv { geometry: g, pool, drop } => {
@@ -113,17 +116,15 @@ impl Net {
                         let which = || &which[k][(first + s) * len..(first + s + 1) * len];
                         let y = || &y[s * len..(s + 1) * len];
                         // Pooled or not, wide or not: each has a fastest way.
-                        let short = pool && g.inputs < NARROW && conv::is_short(&g);
-                        let narrow = g.inputs < NARROW && !short;
+                        let short = pool && g.inputs < conv::NARROW && conv::is_short(&g);
+                        let narrow = g.inputs < conv::NARROW && !short;
                         if narrow {
-                            dense.clear();
-                            dense.resize(g.output_len(), R::ZERO);
+                            dense.resize(g.output_len());
                             if pool {
+                                dense.fill(R::ZERO);
                                 pool::unpool(g.columns(), g.outputs, dy, which(), scale, dense);
                             } else {
-                                for ((d, &dy), &y) in dense.iter_mut().zip(dy).zip(y()) {
-                                    *d = if y > R::ZERO { dy } else { R::ZERO };
-                                }
+                                conv::through_relu(self.set, dy, y(), dense);
                             }
                             conv::backward_narrow(&g, self.set, x, dense, dp);
                             if let Some(dx) = dx {
@@ -137,9 +138,9 @@ impl Net {
                             live.of_relu(&g, self.set, dy, y());
                         }
                         if short {
-                            dense.clear();
-                            dense.extend_from_slice(x);
-                            dense.resize(x_len + LANES, R::ZERO);
+                            dense.resize(x_len + LANES);
+                            dense[..x_len].copy_from_slice(x);
+                            dense[x_len..].fill(R::ZERO);
                             conv::backward_short(&g, self.set, dense, live, dp);
                         } else {
                             conv::backward(&g, self.set, x, live, dp);
@@ -147,6 +148,9 @@ impl Net {
                         conv::backward_input(&g, self.set, p, live, dx);
                     }
                 }
+            }
+            if !wanted(k) {
+                break;
             }
             std::mem::swap(gradient, below);
         }
@@ -171,7 +175,8 @@ impl Net {
                 }
                 Layer::Dense { inputs, outputs, .. } => {
                     let (mut weights, bias) = own.split_at_mut(outputs * inputs);
-                    let rows = outputs.div_ceil(8);
+                    // The inputs are copied once a piece, so there are not many.
+                    let rows = outputs.div_ceil(2 * threads.max(1));
                     let mut first = 0;
                     while first < outputs {
                         let count = rows.min(outputs - first);
@@ -223,7 +228,7 @@ struct BackwardBlock<'a, R> {
     count: usize,
     gradients: Vec<&'a mut [R]>,
     /// Gradients of the convolutions, one after the other.
-    partial: &'a mut Vec<R>,
+    partial: &'a mut Aligned<R>,
     scratch: &'a mut Scratch<R>,
     /// The gradient of the inputs, where it is wanted.
     dx: Option<&'a mut [R]>,

@@ -2,12 +2,11 @@
 
 use super::workspace::{Scratch, Workspace};
 use super::{BLOCK, Layer, Mode, Net};
-use crate::layer::conv::{self, Packed};
-use crate::layer::matrix::{Shape, product};
+use crate::layer::conv::Weights;
+use crate::layer::matrix::{Copied, Shape, product_with};
 use crate::layer::{average_pool, dropout, soft_argmax};
 use crate::team;
 use crate::vector::Scalar;
-use nalm::Lane;
 use nalm::rng::{Fast, Purpose};
 
 impl Net {
@@ -15,11 +14,17 @@ impl Net {
     pub fn forward<R: Scalar>(&self, p: &[R], x: &[R], work: &mut Workspace<R>, mode: Mode<'_>, threads: usize) {
         let samples = x.len() / self.input_len();
         work.samples = samples;
-        for (k, packed) in work.packed.iter_mut().enumerate() {
+        let mut prepared: Vec<Box<dyn FnOnce() + Send + '_>> = Vec::new();
+        for (k, (packed, dense)) in work.packed.iter_mut().zip(&mut work.dense).enumerate() {
+            let p = &p[self.starts[k]..self.starts[k + 1]];
             if let (Some(packed), Layer::Conv { geometry, .. }) = (packed, &self.layers[k]) {
-                packed.pack(geometry, &p[self.starts[k]..self.starts[k + 1]]);
+                prepared.push(Box::new(|| packed.pack(geometry, p)));
+            }
+            if let Some([dense, _]) = dense {
+                prepared.extend(dense.copying(p).map(|piece| Box::new(|| piece.copy()) as _));
             }
         }
+        team::each(threads, prepared, |work| work());
         let mut blocks: Vec<ForwardBlock<'_, R>> = x
             .chunks(BLOCK * self.input_len())
             .enumerate()
@@ -32,14 +37,15 @@ impl Net {
             let mut which = which.chunks_mut(BLOCK * layer.output_len().max(1));
             blocks.iter_mut().for_each(|block| block.which.push(which.next().unwrap_or_default()));
         }
-        let packed = &work.packed;
-        team::each(threads, blocks, |block| self.forward_block(p, packed, block, mode));
+        let (packed, dense) = (&work.packed, &work.dense);
+        team::each(threads, blocks, |block| self.forward_block(p, packed, dense, block, mode));
     }
 
     fn forward_block<R: Scalar>(
         &self,
         p: &[R],
-        packed: &[Option<Packed<R>>],
+        packed: &[Option<Weights<R>>],
+        dense: &[Option<[Copied<R>; 2]>],
         mut block: ForwardBlock<'_, R>,
         mode: Mode<'_>,
     ) {
@@ -50,7 +56,7 @@ impl Net {
                 Mode::Eval => None,
             })
             .collect();
-        let Scratch { rows, words, strips, .. } = &mut *block.scratch;
+        let Scratch { room, words, strips, .. } = &mut *block.scratch;
         for (k, layer) in self.layers.iter().enumerate() {
             let (before, after) = block.kept.split_at_mut(k);
             let (x, y) = (before.last().map_or(block.x, |kept| &**kept), &mut *after[0]);
@@ -58,28 +64,26 @@ impl Net {
             match *layer {
                 Layer::Conv { geometry: g, pool, drop } => {
                     let Some(packed) = &packed[k] else { continue };
-                    let line = conv::row_lanes(&g);
-                    rows.resize(2 * line, Lane::ZERO);
                     let mut which = block.which[k].chunks_mut(layer.output_len());
                     for ((x, y), dice) in
                         x.chunks_exact(g.input_len()).zip(y.chunks_exact_mut(layer.output_len())).zip(&mut dice)
                     {
                         if !pool {
-                            conv::forward(&g, packed, x, y, &mut rows[..line]);
+                            packed.forward(&g, x, y, None, room);
                             continue;
                         }
                         let Some(which) = which.next() else { continue };
-                        conv::forward_and_pool(&g, packed, x, y, which, &mut rows[..2 * line]);
+                        packed.forward(&g, x, y, Some(&mut *which), room);
                         if let Some(dice) = dice {
                             dropout::cells(drop, self.set, dice, words, y, which);
                         }
                     }
                 }
                 Layer::Dense { inputs, outputs, activation, drop } => {
-                    let (weights, bias) = p.split_at(outputs * inputs);
-                    let shape = Shape::new(outputs, inputs).transposed();
+                    let Some([weights, _]) = &dense[k] else { continue };
+                    let bias = &p[outputs * inputs..];
                     let (y_at, x_at) = (Shape::new(samples, outputs), Shape::new(samples, inputs));
-                    product(self.set, strips, y, y_at, x, x_at, weights, shape);
+                    product_with(strips, y, y_at, x, x_at, weights);
                     for (y, dice) in y.chunks_exact_mut(outputs).zip(&mut dice) {
                         for (y, &b) in y.iter_mut().zip(bias) {
                             *y = activation.apply(*y + b);
@@ -91,7 +95,7 @@ impl Net {
                 }
                 Layer::AveragePool { width, channels, .. } => {
                     for (x, y) in x.chunks_exact(layer.input_len()).zip(y.chunks_exact_mut(layer.output_len())) {
-                        average_pool::forward(width, channels, x, y);
+                        average_pool::forward(self.set, width, channels, x, y);
                     }
                 }
                 Layer::SoftArgmax { classes } => {

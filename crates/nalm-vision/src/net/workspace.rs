@@ -1,17 +1,17 @@
 //! The memory of passes over batches, allocated once.
 
 use super::{BLOCK, Layer, Net};
-use crate::layer::conv::{Live, Packed};
-use crate::layer::matrix::Strips;
+use crate::aligned::Aligned;
+use crate::layer::conv::{Live, Room, Weights};
+use crate::layer::matrix::{Copied, Shape, Strips};
 use crate::layer::pool;
 use crate::vector::Scalar;
-use nalm::Lane;
 use nalm::tensor::Tensor;
 
 impl Net {
     /// The memory for batches of up to `samples`.
     pub fn workspace<R: Scalar>(&self, samples: usize) -> Workspace<R> {
-        let room = |len: usize| vec![R::ZERO; samples * len];
+        let room = |len: usize| Aligned::zeros(samples * len);
         let conv_len: usize = self.layers.iter().map(|layer| self.partial_len(layer)).sum();
         Workspace {
             kept: self.layers.iter().map(|layer| room(layer.kept_len())).collect(),
@@ -26,15 +26,30 @@ impl Net {
             gradients: self
                 .layers
                 .iter()
-                .map(|layer| if matches!(layer, Layer::Dense { .. }) { room(layer.output_len()) } else { Vec::new() })
+                .map(
+                    |layer| {
+                        if matches!(layer, Layer::Dense { .. }) { room(layer.output_len()) } else { Aligned::zeros(0) }
+                    },
+                )
                 .collect(),
-            partial: vec![vec![R::ZERO; conv_len]; samples.div_ceil(BLOCK)],
+            partial: vec![Aligned::zeros(conv_len); samples.div_ceil(BLOCK)],
             scratch: (0..samples.div_ceil(BLOCK)).map(|_| Scratch::new(self)).collect(),
             packed: self
                 .layers
                 .iter()
                 .map(|layer| match layer {
-                    Layer::Conv { geometry, .. } => Some(Packed::new(geometry, self.set)),
+                    Layer::Conv { geometry, pool, .. } => Some(Weights::new(geometry, *pool, self.set)),
+                    _ => None,
+                })
+                .collect(),
+            dense: self
+                .layers
+                .iter()
+                .map(|layer| match *layer {
+                    Layer::Dense { inputs, outputs, .. } => {
+                        let at = Shape::new(outputs, inputs);
+                        Some([at.transposed(), at].map(|at| Copied::new(at, self.set)))
+                    }
                     _ => None,
                 })
                 .collect(),
@@ -51,11 +66,11 @@ impl Net {
 /// Memory that a block needs for a moment, kept because asking the system for it anew costs more than using it.
 #[derive(Clone, Debug)]
 pub(super) struct Scratch<R> {
-    pub(super) rows: Vec<Lane<R>>,
+    pub(super) room: Room<R>,
     pub(super) words: Vec<u32>,
-    pub(super) gradient: Vec<R>,
-    pub(super) below: Vec<R>,
-    pub(super) dense: Vec<R>,
+    pub(super) gradient: Aligned<R>,
+    pub(super) below: Aligned<R>,
+    pub(super) dense: Aligned<R>,
     pub(super) patches: Vec<R>,
     pub(super) live: Vec<Option<Live<R>>>,
     pub(super) strips: Strips<R>,
@@ -69,11 +84,11 @@ impl<R: Scalar> Scratch<R> {
         };
         let live = net.layers.iter().map(live).collect();
         Self {
-            rows: Vec::new(),
+            room: Room::new(),
             words: Vec::new(),
-            gradient: Vec::new(),
-            below: Vec::new(),
-            dense: Vec::new(),
+            gradient: Aligned::zeros(0),
+            below: Aligned::zeros(0),
+            dense: Aligned::zeros(0),
             patches: Vec::new(),
             live,
             strips: Strips::new(),
@@ -84,11 +99,13 @@ impl<R: Scalar> Scratch<R> {
 /// What passes over batches leave behind and find again.
 #[derive(Clone, Debug)]
 pub struct Workspace<R> {
-    pub(super) kept: Vec<Vec<R>>,
+    pub(super) kept: Vec<Aligned<R>>,
     pub(super) which: Vec<Vec<u8>>,
-    pub(super) gradients: Vec<Vec<R>>,
-    pub(super) partial: Vec<Vec<R>>,
-    pub(super) packed: Vec<Option<Packed<R>>>,
+    pub(super) gradients: Vec<Aligned<R>>,
+    pub(super) partial: Vec<Aligned<R>>,
+    pub(super) packed: Vec<Option<Weights<R>>>,
+    /// Weights of dense layers for the forward and for the backward pass.
+    pub(super) dense: Vec<Option<[Copied<R>; 2]>>,
     pub(super) scratch: Vec<Scratch<R>>,
     pub(super) samples: usize,
 }

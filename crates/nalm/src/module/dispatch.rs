@@ -7,94 +7,69 @@ use crate::{Lane, Real};
 
 /// A [`Module`] behind a pointer, compiled for every instruction set. Implemented for all modules.
 pub trait Dispatch<R: Real>: Module<R> {
-    /// [`Module::forward`] with the instructions of `at`.
-    fn run_forward(
-        &self,
-        p: &[R],
-        x: &[Lane<R>],
-        y: &mut [Lane<R>],
-        tape: &mut [Lane<R>],
-        at: BatchLayout,
-        pass: Pass<'_>,
-    );
+    /// [`Module::forward`] with the instructions of the batch.
+    fn run_forward(&self, pass: Forward<'_, '_, R>);
 
-    /// [`Module::backward`] with the instructions of `at`.
-    fn run_backward(
-        &self,
-        p: &[R],
-        x: &[Lane<R>],
-        dy: &[Lane<R>],
-        dx: Option<&mut [Lane<R>]>,
-        dp: &mut [R],
-        tape: &mut [Lane<R>],
-        at: BatchLayout,
-    );
+    /// [`Module::backward`] with the instructions of the batch.
+    fn run_backward(&self, pass: Backward<'_, R>);
 }
 
-struct Forward<'a, 'b, M: ?Sized, R>(
-    &'a M,
-    &'a [R],
-    &'a [Lane<R>],
-    &'a mut [Lane<R>],
-    &'a mut [Lane<R>],
-    BatchLayout,
-    Pass<'b>,
-);
+/// The arguments of [`Module::forward`].
+///
+/// They go from hand to hand as one struct behind a pointer. One by one they would be written to the stack and copied from there, in wider pieces than
+/// they were written, which a processor waits for: a twentieth of a small step.
+#[allow(missing_docs)]
+pub struct Forward<'a, 'b, R> {
+    pub p: &'a [R],
+    pub x: &'a [Lane<R>],
+    pub y: &'a mut [Lane<R>],
+    pub tape: &'a mut [Lane<R>],
+    pub at: BatchLayout,
+    pub pass: Pass<'b>,
+}
 
-impl<R: Real, M: Module<R>> Kernel for Forward<'_, '_, M, R> {
+/// The arguments of [`Module::backward`], as one like [`Forward`].
+#[allow(missing_docs)]
+pub struct Backward<'a, R> {
+    pub p: &'a [R],
+    pub x: &'a [Lane<R>],
+    pub dy: &'a [Lane<R>],
+    pub dx: Option<&'a mut [Lane<R>]>,
+    pub dp: &'a mut [R],
+    pub tape: &'a mut [Lane<R>],
+    pub at: BatchLayout,
+}
+
+struct ForwardOf<'a, 'b, 'c, M, R>(&'a M, &'a mut Forward<'b, 'c, R>);
+
+impl<R: Real, M: Module<R>> Kernel for ForwardOf<'_, '_, '_, M, R> {
     type Output = ();
     const EVERYWHERE: bool = R::EVERYWHERE;
     #[inline(always)]
     fn run(self) {
-        let Self(module, p, x, y, tape, at, pass) = self;
-        module.forward(p, x, y, tape, at, pass);
+        let Self(module, Forward { p, x, y, tape, at, pass }) = self;
+        module.forward(p, x, y, tape, *at, pass.reborrow());
     }
 }
 
-struct Backward<'a, M: ?Sized, R>(
-    &'a M,
-    &'a [R],
-    &'a [Lane<R>],
-    &'a [Lane<R>],
-    Option<&'a mut [Lane<R>]>,
-    &'a mut [R],
-    &'a mut [Lane<R>],
-    BatchLayout,
-);
+struct BackwardOf<'a, 'b, M, R>(&'a M, &'a mut Backward<'b, R>);
 
-impl<R: Real, M: Module<R>> Kernel for Backward<'_, M, R> {
+impl<R: Real, M: Module<R>> Kernel for BackwardOf<'_, '_, M, R> {
     type Output = ();
     const EVERYWHERE: bool = R::EVERYWHERE;
     #[inline(always)]
     fn run(self) {
-        let Self(module, p, x, dy, dx, dp, tape, at) = self;
-        module.backward(p, x, dy, dx, dp, tape, at);
+        let Self(module, Backward { p, x, dy, dx, dp, tape, at }) = self;
+        module.backward(p, x, dy, dx.as_deref_mut(), dp, tape, *at);
     }
 }
 
 impl<R: Real, M: Module<R>> Dispatch<R> for M {
-    fn run_forward(
-        &self,
-        p: &[R],
-        x: &[Lane<R>],
-        y: &mut [Lane<R>],
-        tape: &mut [Lane<R>],
-        at: BatchLayout,
-        pass: Pass<'_>,
-    ) {
-        lane::run(at.instructions, Forward(self, p, x, y, tape, at, pass));
+    fn run_forward(&self, mut pass: Forward<'_, '_, R>) {
+        lane::run(pass.at.instructions, ForwardOf(self, &mut pass));
     }
 
-    fn run_backward(
-        &self,
-        p: &[R],
-        x: &[Lane<R>],
-        dy: &[Lane<R>],
-        dx: Option<&mut [Lane<R>]>,
-        dp: &mut [R],
-        tape: &mut [Lane<R>],
-        at: BatchLayout,
-    ) {
-        lane::run(at.instructions, Backward(self, p, x, dy, dx, dp, tape, at));
+    fn run_backward(&self, mut pass: Backward<'_, R>) {
+        lane::run(pass.at.instructions, BackwardOf(self, &mut pass));
     }
 }

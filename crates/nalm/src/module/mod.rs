@@ -28,7 +28,7 @@ pub mod start;
 mod stg_nmu;
 mod unit;
 
-pub use dispatch::Dispatch;
+pub use dispatch::{Backward, Dispatch, Forward};
 pub use fc::Fc;
 pub use gated::Gated;
 pub use inalu::Inalu;

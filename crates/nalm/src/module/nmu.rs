@@ -7,12 +7,13 @@ use super::start::{START, start_box};
 use super::{Dispatch, Module, Options, Pass, Shape, Spec};
 use crate::batch::BatchLayout;
 use crate::expression::Expression;
-use crate::lane::add_sums;
+use crate::lane::{add_sums, each};
 use crate::penalty;
 use crate::recipe::Recipe;
 use crate::rng::Rng;
 use crate::style::Style;
 use crate::{Error, Lane, Operation, Real};
+use std::ops::{Add, Mul, Sub};
 
 /// The neural multiplication unit.
 ///
@@ -148,16 +149,25 @@ pub(super) fn formula(shape: Shape, p: &[f64], inputs: &[Expression], style: Sty
     p[..shape.weights()].chunks_exact(shape.inputs).map(product).collect()
 }
 
-/// One factor. The order of the three operations is the one that gives the published digits in `f32`.
+/// One factor, of a lane or a number. The order of the three operations is the one that gives the published digits in `f32`.
 #[inline(always)]
-pub(super) fn factor<R: Real>(x: Lane<R>, w: R) -> Lane<R> {
+pub(super) fn factor<R: Real, X>(x: X, w: R) -> X
+where
+    X: Mul<R, Output = X> + Add<R, Output = X> + Sub<R, Output = X>,
+{
     x * w + R::ONE - w
 }
 
 #[inline(always)]
 pub(super) fn forward<R: Real>(shape: Shape, p: &[R], x: &[Lane<R>], y: &mut [Lane<R>], at: BatchLayout) {
     let lanes = at.lanes();
-    for (w, y) in p.chunks_exact(shape.inputs).zip(y.chunks_exact_mut(lanes)) {
+    for o in 0..shape.outputs {
+        let (w, y) = (&p[o * shape.inputs..][..shape.inputs], &mut y[o * lanes..][..lanes]);
+        if let [w0, w1] = *w {
+            let [x0, x1] = two(x, lanes);
+            each::map2(y, x0, x1, |x0, x1| factor(x0, w0) * factor(x1, w1));
+            continue;
+        }
         for (c, y) in y.iter_mut().enumerate() {
             let mut product = factor(x[c], w[0]);
             for i in 1..shape.inputs {
@@ -168,7 +178,16 @@ pub(super) fn forward<R: Real>(shape: Shape, p: &[R], x: &[Lane<R>], y: &mut [La
     }
 }
 
+/// The lanes of both features, where there are two.
+#[inline(always)]
+pub(super) fn two<R>(x: &[Lane<R>], lanes: usize) -> [&[Lane<R>]; 2] {
+    [&x[..lanes], &x[lanes..][..lanes]]
+}
+
 /// Multiplies by the other factors instead of dividing by the own one, which may be zero.
+///
+/// Two inputs have loops of their own, here and in [`forward`], with the same operations in the same order: everything stays in registers, nothing is checked on
+/// the way, and a step takes a third fewer instructions.
 #[inline(always)]
 pub(super) fn backward<R: Real>(
     shape: Shape,
@@ -187,20 +206,38 @@ pub(super) fn backward<R: Real>(
     }
     for o in 0..shape.outputs {
         let (w, dy) = (&p[o * inputs..][..inputs], &dy[o * lanes..][..lanes]);
-        match inputs {
-            // The same code with everything in registers.
-            2 => {
-                let (mut before, mut local) = ([Lane::ZERO; 2], [Lane::ZERO; 2]);
-                backward_output(2, w, x, dy, dx.as_deref_mut(), &mut before, &mut local);
-                sums.copy_from_slice(&local);
+        let dp = &mut dp[o * inputs..][..inputs];
+        if let [w0, w1] = *w {
+            let x = two(x, lanes);
+            add_sums(&weight_gradient_of_two(w0, w1, x, dy), dp);
+            if let Some(dx) = dx.as_deref_mut() {
+                input_gradient_of_two(w0, w1, x, dy, dx);
             }
-            _ => {
-                sums.fill(Lane::ZERO);
-                backward_output(inputs, w, x, dy, dx.as_deref_mut(), before, sums);
-            }
+        } else {
+            sums.fill(Lane::ZERO);
+            backward_output(inputs, w, x, dy, dx.as_deref_mut(), before, sums);
+            add_sums(sums, dp);
         }
-        add_sums(sums, &mut dp[o * inputs..]);
     }
+}
+
+/// The partial sums of [`backward_output`] for two inputs.
+#[inline(always)]
+fn weight_gradient_of_two<R: Real>(w0: R, w1: R, [x0, x1]: [&[Lane<R>]; 2], dy: &[Lane<R>]) -> [Lane<R>; 2] {
+    let (mut sum0, mut sum1) = (Lane::ZERO, Lane::ZERO);
+    for ((&x0, &x1), &dy) in x0.iter().zip(x1).zip(dy) {
+        sum1 += factor(x0, w0) * dy * (x1 - R::ONE);
+        sum0 += dy * factor(x1, w1) * (x0 - R::ONE);
+    }
+    [sum0, sum1]
+}
+
+/// The inputs' gradient of [`backward_output`] for two inputs.
+#[inline(always)]
+fn input_gradient_of_two<R: Real>(w0: R, w1: R, [x0, x1]: [&[Lane<R>]; 2], dy: &[Lane<R>], dx: &mut [Lane<R>]) {
+    let (dx0, dx1) = dx.split_at_mut(dy.len());
+    each::update2(dx1, x0, dy, |dx, x, dy| dx + factor(x, w0) * dy * w1);
+    each::update2(dx0, x1, dy, |dx, x, dy| dx + dy * factor(x, w1) * w0);
 }
 
 /// The gradient of one output: partial sums for its weights, and its share of the inputs' gradient.
@@ -231,5 +268,42 @@ fn backward_output<R: Real>(
             }
             after = after * factor(x, w[i]);
         }
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::lane::flat;
+    use crate::rng::Purpose;
+
+    pub(in crate::module) fn numbers(key: &str, lanes: usize) -> Vec<Lane<f32>> {
+        let (mut rng, mut out) = (Rng::fast(key, Purpose::Data), vec![Lane::ZERO; lanes]);
+        rng.fill_uniform(-2.0, 2.0, &mut out, BatchLayout::new(16 * lanes).unwrap());
+        out
+    }
+
+    pub(in crate::module) fn bits(lanes: &[Lane<f32>]) -> Vec<u32> {
+        flat(lanes).iter().map(|x| x.to_bits()).collect()
+    }
+
+    /// The loops for two inputs against the general ones.
+    #[test]
+    fn two_inputs_have_the_bits_of_many() {
+        let (at, w, lanes) = (BatchLayout::new(48).unwrap(), [0.3f32, 0.9], 3);
+        let (x, dy) = (numbers("x", 2 * lanes), numbers("dy", lanes));
+        let (mut y, mut dx, mut dp, mut tape) = (dy.clone(), x.clone(), [0.0; 2], vec![Lane::ZERO; 4]);
+        forward(Shape { inputs: 2, outputs: 1 }, &w, &x, &mut y, at);
+        backward(Shape { inputs: 2, outputs: 1 }, &w, &x, &dy, Some(&mut dx), &mut dp, &mut tape, at);
+        // A third input with weight 0 has the factor 1.
+        let three = [&x[..], &numbers("z", lanes)].concat();
+        let mut want = dy.clone();
+        forward(Shape { inputs: 3, outputs: 1 }, &[w[0], w[1], 0.0], &three, &mut want, at);
+        assert_eq!(bits(&y), bits(&want));
+        let (mut before, mut sums, mut general) =
+            (vec![Lane::ZERO; 2], vec![Lane::ZERO; 2], vec![Lane::ZERO; 2 * lanes]);
+        backward_output(2, &w, &x, &dy, Some(&mut general), &mut before, &mut sums);
+        assert_eq!(bits(&dx), bits(&general));
+        assert_eq!(dp.map(f32::to_bits), [sums[0].sum().to_bits(), sums[1].sum().to_bits()]);
     }
 }

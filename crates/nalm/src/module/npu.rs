@@ -142,11 +142,23 @@ impl<R: Real> Module<R> for Npu {
             linear::forward(w, tape.log, tape.scratch, lanes);
             each::update1(tape.imaginary, tape.scratch, |sum, part| sum + part);
         }
-        for (real, imaginary) in lane::flat_mut(tape.real).iter_mut().zip(lane::flat_mut(tape.imaginary)) {
-            let size = real.exp();
-            let (sine, cosine) = imaginary.sin_cos();
-            *real = size * cosine;
-            *imaginary = size * sine;
+        each::exp(tape.real);
+        // Nothing turns where no input is negative. None of these zeros is a negative one, because sums start from 0.
+        let turned = lane::flat(tape.imaginary).iter().fold(false, |turned, &angle| turned | (angle != R::ZERO));
+        let parts = lane::flat_mut(tape.real).iter_mut().zip(lane::flat_mut(tape.imaginary));
+        if turned {
+            for (real, imaginary) in parts {
+                let (size, (sine, cosine)) = (*real, imaginary.sin_cos());
+                *real = size * cosine;
+                *imaginary = size * sine;
+            }
+        } else {
+            let (sine, cosine) = R::ZERO.sin_cos();
+            for (real, imaginary) in parts {
+                let size = *real;
+                *real = size * cosine;
+                *imaginary = size * sine;
+            }
         }
         y.copy_from_slice(tape.real);
     }
@@ -189,17 +201,20 @@ impl<R: Real> Module<R> for Npu {
         for (i, &g) in p[self.gates()..].iter().enumerate() {
             let open = R::ZERO <= g && g <= R::ONE;
             let g = g.at_least(R::ZERO).at_most(R::ONE);
-            let mut sum = Lane::ZERO;
-            for k in i * lanes..(i + 1) * lanes {
-                let by_radius = tape.by_log[k] / tape.radius[k];
-                let turned = x[k].map(|x| if x < R::ZERO { pi } else { R::ZERO });
-                sum += by_radius * x[k].map(|x| x.abs() + R::of(EPSILON) - R::ONE) + tape.by_angle[k] * turned;
-                if let Some(dx) = dx.as_deref_mut() {
-                    dx[k] = by_radius * g * x[k].map(R::sign);
-                }
+            let own = i * lanes..(i + 1) * lanes;
+            // From here on `by_log` holds the gradient of the radius, and `by_angle` what each row adds to that of the gate.
+            let (x, by_radius, terms) =
+                (&x[own.clone()], &mut tape.by_log[own.clone()], &mut tape.by_angle[own.clone()]);
+            each::update1(by_radius, &tape.radius[own.clone()], |by_log, radius| by_log / radius);
+            each::update2(terms, by_radius, x, |by_angle, by_radius, x| {
+                let turned = if x < R::ZERO { pi } else { R::ZERO };
+                by_radius * (x.abs() + R::of(EPSILON) - R::ONE) + by_angle * turned
+            });
+            if let Some(dx) = dx.as_deref_mut() {
+                each::map2(&mut dx[own], by_radius, x, |by_radius, x| by_radius * g * x.sign());
             }
             if open {
-                dgates[i] += sum.sum();
+                dgates[i] += linear::row_sum(terms);
             }
         }
     }

@@ -10,7 +10,7 @@ use super::start::{START, start_box};
 use super::{Dispatch, Module, Options, Pass, Shape, Spec, nmu};
 use crate::batch::BatchLayout;
 use crate::expression::Expression;
-use crate::lane::{add_sums, each};
+use crate::lane::{add_sums, each, flat, flat_mut, linear};
 use crate::noise::softplus;
 use crate::penalty;
 use crate::recipe::Recipe;
@@ -95,11 +95,18 @@ impl Snmu {
         let (inputs, tensor) = (self.shape.inputs, self.shape.inputs * at.lanes());
         let (noise, tape) = tape.split_at_mut(tensor);
         let (base, tape) = tape.split_at_mut(if self.has_base() { tensor } else { 0 });
+        let (terms, tape) = tape.split_at_mut(self.terms(at));
         let (before, tape) = tape.split_at_mut(inputs);
         let (under, tape) = tape.split_at_mut(inputs);
         let (sums, tape) = tape.split_at_mut(inputs);
         let (memory, noiseless) = tape.split_at_mut(1);
-        Tape { noise, base, before, under, sums, memory: &mut memory[0], noiseless: &mut noiseless[0] }
+        Tape { noise, base, terms, before, under, sums, memory: &mut memory[0], noiseless: &mut noiseless[0] }
+    }
+
+    /// Lanes of [`Tape::terms`].
+    #[inline(always)]
+    fn terms(&self, at: BatchLayout) -> usize {
+        if self.shape.inputs == 2 { 2 * at.lanes() } else { 0 }
     }
 
     /// Whether the noise needs a second tensor.
@@ -114,6 +121,8 @@ struct Tape<'a, R> {
     noise: &'a mut [Lane<R>],
     /// The numbers in [0, 1) behind learnable noise.
     base: &'a mut [Lane<R>],
+    /// What every row adds to the weights' gradient, where there are two inputs.
+    terms: &'a mut [Lane<R>],
     /// Products of the factors before each input: of the numerator, and of the denominator.
     before: &'a mut [Lane<R>],
     under: &'a mut [Lane<R>],
@@ -138,7 +147,7 @@ impl<R: Real> Module<R> for Snmu {
 
     fn tape_len(&self, at: BatchLayout) -> usize {
         let tensors = if self.has_base() { 2 } else { 1 };
-        self.shape.inputs * (tensors * at.lanes() + 3) + 2
+        self.shape.inputs * (tensors * at.lanes() + 3) + self.terms(at) + 2
     }
 
     fn init(&self, p: &mut [R], rng: &mut Rng) {
@@ -178,7 +187,12 @@ impl<R: Real> Module<R> for Snmu {
             let width = softplus(rho);
             each::map1(tape.noise, tape.base, |u| u * width + R::ONE);
         }
-        for (w, y) in w.chunks_exact(inputs).zip(y.chunks_exact_mut(lanes)) {
+        for o in 0..self.shape.outputs {
+            let (w, y) = (&w[o * inputs..][..inputs], &mut y[o * lanes..][..lanes]);
+            if let (Denoiser::Paper, [w0, w1]) = (self.denoiser, w) {
+                forward_of_two(*w0, *w1, nmu::two(x, lanes), nmu::two(tape.noise, lanes), y);
+                continue;
+            }
             for (c, y) in y.iter_mut().enumerate() {
                 let n = tape.noise[c];
                 let mut over = nmu::factor(x[c] * n, w[0]);
@@ -221,23 +235,25 @@ impl<R: Real> Module<R> for Snmu {
         let mut by_width = Lane::ZERO;
         for o in 0..self.shape.outputs {
             let (w, dy) = (&w[o * inputs..][..inputs], &dy[o * lanes..][..lanes]);
-            let (noise, base) = (&*tape.noise, &*tape.base);
-            match (self.denoiser, inputs) {
-                // The same code with everything in registers.
-                (Denoiser::Paper, 2) if !learnable => {
-                    let (mut before, mut under, mut sums) = ([Lane::ZERO; 2], [Lane::ZERO; 2], [Lane::ZERO; 2]);
-                    let scratch = [&mut before[..], &mut under[..], &mut sums[..]];
-                    backward_output(Denoiser::Paper, 2, w, x, noise, None, dy, dx.as_deref_mut(), scratch);
-                    tape.sums.copy_from_slice(&sums);
+            let (noise, base, dw) = (&*tape.noise, &*tape.base, &mut dw[o * inputs..][..inputs]);
+            match (self.denoiser, w) {
+                (Denoiser::Paper, [w0, w1]) if !learnable => {
+                    let (x, noise) = (nmu::two(x, lanes), nmu::two(noise, lanes));
+                    terms_of_two(*w0, *w1, x, noise, dy, tape.terms);
+                    let [terms0, terms1] = nmu::two(tape.terms, lanes);
+                    add_sums(&[linear::partial_sums(terms0), linear::partial_sums(terms1)], dw);
+                    if let Some(dx) = dx.as_deref_mut() {
+                        input_gradient_of_two(*w0, *w1, x, noise, dy, dx);
+                    }
                 }
                 (denoiser, _) => {
                     tape.sums.fill(Lane::ZERO);
                     let base = learnable.then_some(base);
                     let scratch = [&mut *tape.before, &mut *tape.under, &mut *tape.sums];
                     by_width += backward_output(denoiser, inputs, w, x, noise, base, dy, dx.as_deref_mut(), scratch);
+                    add_sums(tape.sums, dw);
                 }
             }
-            add_sums(tape.sums, &mut dw[o * inputs..]);
         }
         if let ([rho], [drho]) = (rho, drho) {
             *drho += by_width.sum() * rho.sigmoid();
@@ -282,6 +298,56 @@ impl<R: Real> Module<R> for Snmu {
 
     fn as_f64(&self) -> Option<Box<dyn Dispatch<f64>>> {
         Some(Box::new(self.clone()))
+    }
+}
+
+// The paper's denominator and two inputs have loops of their own, as in the NMU, with the operations of the general ones in the same order.
+
+#[inline(always)]
+fn forward_of_two<R: Real>(w0: R, w1: R, x: [&[Lane<R>]; 2], n: [&[Lane<R>]; 2], y: &mut [Lane<R>]) {
+    let (x0, x1, n0, n1) = (flat(x[0]), flat(x[1]), flat(n[0]), flat(n[1]));
+    for ((((y, &x0), &x1), &n0), &n1) in flat_mut(y).iter_mut().zip(x0).zip(x1).zip(n0).zip(n1) {
+        let over = nmu::factor(x0 * n0, w0) * nmu::factor(x1 * n1, w1);
+        *y = over / (nmu::factor(n0, w0) * nmu::factor(n1, w1));
+    }
+}
+
+/// What every row adds to the sums of [`backward_output`]. They are added up in a second loop, because LLVM tears the registers of the first one apart
+/// if it sees both.
+#[inline(always)]
+fn terms_of_two<R: Real>(w0: R, w1: R, x: [&[Lane<R>]; 2], n: [&[Lane<R>]; 2], dy: &[Lane<R>], terms: &mut [Lane<R>]) {
+    let (x0, x1, n0, n1) = (flat(x[0]), flat(x[1]), flat(n[0]), flat(n[1]));
+    let (terms0, terms1) = terms.split_at_mut(dy.len());
+    let inputs = x0.iter().zip(x1).zip(n0.iter().zip(n1));
+    let terms = flat_mut(terms0).iter_mut().zip(flat_mut(terms1));
+    for ((((&x0, &x1), (&n0, &n1)), &dy), (term0, term1)) in inputs.zip(flat(dy)).zip(terms) {
+        let (under0, under1) = (nmu::factor(n0, w0), nmu::factor(n1, w1));
+        let inverse = R::ONE / (under0 * under1);
+        let after = dy * inverse;
+        let gradient = nmu::factor(x0 * n0, w0) * after;
+        *term1 = gradient * (under0 * inverse) * (x1 - R::ONE) * n1;
+        let gradient = after * nmu::factor(x1 * n1, w1);
+        *term0 = gradient * (inverse * under1) * (x0 - R::ONE) * n0;
+    }
+}
+
+/// The inputs' gradient of [`backward_output`].
+#[inline(always)]
+fn input_gradient_of_two<R: Real>(
+    w0: R,
+    w1: R,
+    [x0, x1]: [&[Lane<R>]; 2],
+    [n0, n1]: [&[Lane<R>]; 2],
+    dy: &[Lane<R>],
+    dx: &mut [Lane<R>],
+) {
+    let (dx0, dx1) = dx.split_at_mut(dy.len());
+    let inputs = flat(x0).iter().zip(flat(x1)).zip(flat(n0).iter().zip(flat(n1)));
+    let outputs = flat_mut(dx0).iter_mut().zip(flat_mut(dx1));
+    for ((((&x0, &x1), (&n0, &n1)), &dy), (dx0, dx1)) in inputs.zip(flat(dy)).zip(outputs) {
+        let after = dy * (R::ONE / (nmu::factor(n0, w0) * nmu::factor(n1, w1)));
+        *dx1 += nmu::factor(x0 * n0, w0) * after * n1 * w1;
+        *dx0 += after * nmu::factor(x1 * n1, w1) * n0 * w0;
     }
 }
 
@@ -342,4 +408,36 @@ fn backward_output<R: Real>(
         }
     }
     by_width
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::nmu::tests::{bits, numbers};
+    use super::*;
+
+    /// The loops for two inputs against the general ones.
+    #[test]
+    fn two_inputs_have_the_bits_of_many() {
+        let (w, lanes) = ([0.3f32, 0.9], 3);
+        let (x, dy) = (numbers("x", 2 * lanes), numbers("dy", lanes));
+        let noise: Vec<_> = numbers("noise", 2 * lanes).iter().map(|&n| n + 3.0).collect();
+        let (mut y, mut dx, mut terms) = (dy.clone(), vec![Lane::ZERO; 2 * lanes], x.clone());
+        let (xs, ns) = (nmu::two(&x, lanes), nmu::two(&noise, lanes));
+        forward_of_two(w[0], w[1], xs, ns, &mut y);
+        for c in 0..lanes {
+            let over = nmu::factor(xs[0][c] * ns[0][c], w[0]) * nmu::factor(xs[1][c] * ns[1][c], w[1]);
+            let under = Denoiser::Paper.factor(ns[0][c], w[0]) * Denoiser::Paper.factor(ns[1][c], w[1]);
+            assert_eq!(bits(&[y[c]]), bits(&[over / under]));
+        }
+        terms_of_two(w[0], w[1], xs, ns, &dy, &mut terms);
+        input_gradient_of_two(w[0], w[1], xs, ns, &dy, &mut dx);
+        let (mut before, mut under, mut sums) = (vec![Lane::ZERO; 2], vec![Lane::ZERO; 2], vec![Lane::ZERO; 2]);
+        let mut general = vec![Lane::ZERO; 2 * lanes];
+        let scratch = [&mut before[..], &mut under[..], &mut sums[..]];
+        backward_output(Denoiser::Paper, 2, &w, &x, &noise, None, &dy, Some(&mut general), scratch);
+        assert_eq!(bits(&dx), bits(&general));
+        for (terms, sum) in terms.chunks(lanes).zip(sums) {
+            assert_eq!(bits(&[linear::partial_sums(terms)]), bits(&[sum]));
+        }
+    }
 }

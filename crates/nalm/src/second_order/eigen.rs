@@ -18,9 +18,8 @@ pub(super) fn eigen(mut a: Vec<f64>, n: usize) -> Vec<(f64, Vec<f64>)> {
                 }
                 turned = true;
                 let theta = (aqq - app) / (2.0 * apq);
-                // The platform's hypot: the recorded figure was drawn with it, and libm's differs in last bits.
-                let t = theta.signum() / (theta.abs() + theta.hypot(1.0));
-                let c = 1.0 / t.hypot(1.0);
+                let t = theta.signum() / (theta.abs() + libm::hypot(theta, 1.0));
+                let c = 1.0 / libm::hypot(t, 1.0);
                 rotate_rows(&mut a, n, p, q, c, t * c);
                 for k in 0..n {
                     let (akp, akq) = (a[k * n + p], a[k * n + q]);

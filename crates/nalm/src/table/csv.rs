@@ -113,6 +113,7 @@ impl<R: Read> Records<R> {
         if head.starts_with(b"\xef\xbb\xbf") {
             head.drain(..3);
         }
+        no_text(&head, name)?;
         let named = match head.as_slice() {
             // Excel's own way to name the separator.
             [b's' | b'S', b'e' | b'E', b'p' | b'P', b'=', separator, b'\n', ..] if separator.is_ascii() => {
@@ -155,11 +156,16 @@ impl<R: Read> Records<R> {
         while headers.len() > 1 && headers.last().is_some_and(String::is_empty) {
             headers.pop();
         }
+        let numbers = holds_numbers(&headers);
         let mut places = HashMap::new();
         for (k, header) in headers.iter().enumerate() {
             let fault = match places.insert(header.as_str(), k) {
+                Some(_) if numbers => {
+                    let (fault, instead) = first_line_of_numbers();
+                    return Err(Error::File { file: records.name, line: Some(line), column: None, fault, instead });
+                }
                 _ if header.is_empty() => "the name of the column is empty".to_string(),
-                Some(first) => format!("the name '{header}' is also that of column {}", first + 1),
+                Some(first) => format!("the name '{}' is also that of column {}", shortened(header), first + 1),
                 None => continue,
             };
             let instead = "give every column a name of its own in the header".into();
@@ -235,7 +241,9 @@ impl<R: Read> Records<R> {
         *record = text(bytes).map_err(|column| Error::File {
             file: name.clone(),
             line: Some(line),
-            column: Some(headers.get(column).map_or_else(|| (column + 1).to_string(), |name| format!("'{name}'"))),
+            column: Some(
+                headers.get(column).map_or_else(|| (column + 1).to_string(), |name| format!("'{}'", shortened(name))),
+            ),
             fault: "the cell is not UTF-8".into(),
             instead: "save the file as UTF-8".into(),
         })?;
@@ -276,18 +284,19 @@ impl<'a> Record<'a> {
             Ok(number) => return Ok(number),
             Err(wrong) => wrong,
         };
+        let shown = shortened(cell);
         let (fault, instead) = if cell.is_empty() {
             ("the cell is empty".into(), "fill it in or leave out the line")
         } else if number::is_missing(cell) {
-            (format!("'{cell}' stands for a missing number"), "fill it in or leave out the line")
+            (format!("'{shown}' stands for a missing number"), "fill it in or leave out the line")
         } else if wrong == number::Wrong::Unclear {
             let (as_thousands, as_decimal) = (cell.replace(',', ""), cell.replace(',', "."));
             let fault = format!("'{cell}' may be {as_thousands} or {as_decimal}");
             (fault, "say whether decimals stand after a point or a comma")
         } else if self.decimal == Decimal::Comma {
-            (format!("'{cell}' is not a finite number"), "write it like 1,5 or -2e-3, as the numbers before it")
+            (format!("'{shown}' is not a finite number"), "write it like 1,5 or -2e-3, as the numbers before it")
         } else {
-            (format!("'{cell}' is not a finite number"), "write it like 1.5 or -2e-3")
+            (format!("'{shown}' is not a finite number"), "write it like 1.5 or -2e-3")
         };
         Err(self.fault(column, fault, instead))
     }
@@ -312,7 +321,7 @@ impl<'a> Record<'a> {
         Error::File {
             file: self.name.into(),
             line: Some(self.line),
-            column: self.headers.get(column).map(|name| format!("'{name}'")),
+            column: self.headers.get(column).map(|name| format!("'{}'", shortened(name))),
             fault: fault.into(),
             instead: instead.into(),
         }
@@ -356,6 +365,42 @@ fn read(reader: impl Read, name: &str, columns: Option<&[&str]>, most: u64) -> R
         return Err(file(None, "there are no rows below the header".into(), "a table needs at least one"));
     }
     Table::new(places.iter().map(|&place| records.headers()[place].clone()).zip(numbers))
+}
+
+/// A cell for a message: a cell may hold a book.
+pub(super) fn shortened(cell: &str) -> String {
+    const MOST: usize = 40;
+    let mut all = cell.chars().map(|c| if c == '\n' { ' ' } else { c });
+    let start: String = all.by_ref().take(MOST).collect();
+    if all.next().is_some() { start + "…" } else { start }
+}
+
+/// Whether names of columns are numbers, as in a file without a header.
+pub(super) fn holds_numbers(headers: &[String]) -> bool {
+    headers.iter().all(|header| header.parse::<f64>().is_ok())
+}
+
+/// What is wrong with such a file, and what would be right.
+pub(super) fn first_line_of_numbers() -> (String, String) {
+    ("the first line holds numbers".into(), "the first line must name the columns".into())
+}
+
+/// Refuses what begins like a workbook, or has bytes that no text has.
+fn no_text(head: &[u8], name: &str) -> Result<(), Error> {
+    let refuse = |line, fault: &str, instead: &str| {
+        let (fault, instead) = (fault.into(), instead.into());
+        Err(Error::File { file: name.into(), line, column: None, fault, instead })
+    };
+    // What zip archives, such as .xlsx and .ods, and old .xls files begin with.
+    if head.starts_with(b"PK\x03\x04") || head.starts_with(b"\xd0\xcf\x11\xe0") {
+        return refuse(None, "it is a workbook or an archive, and no text", "save the table as CSV");
+    }
+    if let Some(at) = head.iter().position(|&byte| byte == 0) {
+        let line = 1 + head[..at].iter().filter(|&&byte| byte == b'\n').count() as u64;
+        let fault = "there is a zero byte: it is no text, or UTF-16 without a byte order mark";
+        return refuse(Some(line), fault, "save the file as UTF-8");
+    }
+    Ok(())
 }
 
 /// The separator that the first line with anything in it has most of, outside quotes; the comma where it has none.

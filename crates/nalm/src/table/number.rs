@@ -64,7 +64,10 @@ fn is_space(c: char) -> bool {
 
 /// What spreadsheets, databases and statistics programs write for a missing number.
 pub(super) fn is_missing(cell: &str) -> bool {
-    const WORDS: [&str; 12] = ["na", "n/a", "nan", "null", "none", "-", "--", "?", "#n/a", "#nv", "#div/0!", "#value!"];
+    const WORDS: [&str; 16] = [
+        "na", "n/a", "nan", "null", "none", "-", "--", "?", "#n/a", "#nv", "#div/0!", "#value!", "#ref!", "#name?",
+        "#num!", "#null!",
+    ];
     cell.is_empty() || WORDS.iter().any(|word| cell.eq_ignore_ascii_case(word))
 }
 

@@ -1,6 +1,6 @@
 //! A table from text of any length: rows with missing cells and columns of text are left out, and of very long texts a sample is kept.
 
-use super::csv::{Dialect, Records};
+use super::csv::{Dialect, Records, first_line_of_numbers, holds_numbers, shortened};
 use super::{Table, find};
 use crate::rng::Purpose;
 use crate::{Error, Rng};
@@ -73,11 +73,22 @@ pub enum Why {
     Empty,
 }
 
+impl LeftOut {
+    /// What would make it a column of numbers, where its cells look like numbers that a spreadsheet has dressed up.
+    pub fn hint(&self) -> Option<&'static str> {
+        let Why::Text(cell, _) = &self.why else { return None };
+        let dressed = cell.contains(|c: char| c.is_ascii_digit()) && cell.contains(['%', '$', '€', '£', '(']);
+        dressed.then_some("numbers must be without currency, percent signs or brackets")
+    }
+}
+
 impl std::fmt::Display for LeftOut {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.why {
-            Why::Text(cell, line) => write!(f, "the column '{}' holds text ('{cell}', line {line})", self.column),
-            Why::Empty => write!(f, "most cells of the column '{}' are empty", self.column),
+            Why::Text(cell, line) => {
+                write!(f, "the column '{}' holds text ('{cell}', line {line})", shortened(&self.column))
+            }
+            Why::Empty => write!(f, "most cells of the column '{}' are empty", shortened(&self.column)),
         }
     }
 }
@@ -155,8 +166,9 @@ impl Table {
             fault,
             instead: instead.into(),
         };
-        if headers.iter().all(|header| header.parse::<f64>().is_ok()) {
-            return Err(file("the first line holds numbers".into(), "the first line must name the columns"));
+        if holds_numbers(&headers) {
+            let (fault, instead) = first_line_of_numbers();
+            return Err(file(fault, &instead));
         }
         let most = wanted.most_rows.min(MOST_CELLS / places.len().max(1)).max(1);
         let mut units = Vec::new();
@@ -190,7 +202,7 @@ impl Table {
                         Err(error) if record.is_unclear(place) => return Err(error),
                         Err(error) => {
                             seen.bad += 1;
-                            let cell = || record.get(place).unwrap_or_default().chars().take(40).collect();
+                            let cell = || shortened(record.get(place).unwrap_or_default());
                             seen.first_bad.get_or_insert_with(|| (record.line(), cell(), error));
                             None
                         }
@@ -215,7 +227,14 @@ impl Table {
         let (mut kept, mut left_out) = (Vec::new(), Vec::new());
         for (k, (&place, seen)) in places.iter().zip(&seen).enumerate() {
             let why = match &seen.first_bad {
-                Some((line, cell, _)) if !asked && seen.bad > seen.numbers => Why::Text(cell.clone(), *line),
+                Some((line, cell, _)) if seen.bad > seen.numbers => {
+                    let why = Why::Text(cell.clone(), *line);
+                    if asked {
+                        let text = LeftOut { column: headers[place].clone(), why }.to_string();
+                        return Err(file(text, "choose columns of numbers"));
+                    }
+                    why
+                }
                 Some((_, _, error)) => return Err(error.clone()),
                 None if !asked && seen.missing > seen.numbers => Why::Empty,
                 None => {

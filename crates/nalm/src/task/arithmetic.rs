@@ -88,8 +88,8 @@ impl Arithmetic {
         share("overlap ratio", overlap_ratio)?;
         let size = (subset_ratio * inputs as f64).floor() as usize;
         if size == 0 && subset_ratio > 0.0 {
-            let want = (1.0 / subset_ratio).ceil() as usize;
-            return Err(Error::Shape { what: "number of inputs".into(), got: inputs, want });
+            let least = (1.0 / subset_ratio).ceil() as usize;
+            return Err(Error::TooFew { what: "number of inputs", got: inputs, least });
         }
         let overlap = (overlap_ratio * size as f64).floor() as usize;
         Self::with_subsets(operation, inputs, 0..size, size - overlap..2 * size - overlap, train, test)

@@ -179,7 +179,7 @@ impl<R: Real> Samples<R> for FactorSamples<R> {
         for (c, t) in t.iter_mut().enumerate() {
             let mut product = Lane::splat(R::ONE);
             for slice in &self.slices.ranges {
-                let [added, subtracted] = self.slices.parts(slice).map(|part| linear::slice_sum(x, part, c, lanes));
+                let [added, subtracted] = self.slices.parts(slice).map(|part| linear::slice_sum(x, &part, c, lanes));
                 product = product * (added - subtracted);
             }
             *t = product;

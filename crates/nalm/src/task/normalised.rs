@@ -51,7 +51,8 @@ impl<R: Real> Task<R> for Normalised<R> {
 
     fn thresholds(&self) -> Thresholds {
         let Thresholds { flat, simulated } = self.task.thresholds();
-        let power = self.scale.powi(4);
+        let square = self.scale * self.scale;
+        let power = square * square;
         Thresholds { flat: flat.map(|t| t * power), simulated: simulated * power }
     }
 

@@ -25,9 +25,9 @@ impl Subsets {
         for slice in [&a, &b] {
             Error::check(!slice.is_empty(), "size of a subset", slice.len() as f64, "at least 1")?;
         }
-        let want = a.end.max(b.end);
-        if want > inputs {
-            return Err(Error::Shape { what: "number of inputs".into(), got: inputs, want });
+        let least = a.end.max(b.end);
+        if least > inputs {
+            return Err(Error::TooFew { what: "number of inputs", got: inputs, least });
         }
         Ok(Self { inputs, a, b })
     }
@@ -179,16 +179,35 @@ impl<R: Real> Kernel for Draw<'_, R> {
         let lanes = at.lanes();
         self.sampler.fill(self.rng, x, lanes);
         at.pad(x);
-        let (a, b) = (&self.subsets.a, &self.subsets.b);
-        for (c, t) in t.iter_mut().enumerate() {
-            let sum = |slice: &ops::Range<usize>| linear::slice_sum(x, slice.clone(), c, lanes);
-            let (a, b) = (sum(a), sum(b));
-            *t = match self.operation {
-                // The hot one, without a branch per row.
-                Operation::Mul => a * b,
-                operation => a.zip(b, |a, b| operation.apply(a, b)),
-            };
+        let Subsets { a, b, .. } = self.subsets;
+        if a.len() == 1 && b.len() == 1 {
+            // What the sums below come to, without them: they would cost more than drawing the numbers.
+            let feature = |slice: &ops::Range<usize>| &x[slice.start * lanes..][..lanes];
+            for ((t, &a), &b) in t.iter_mut().zip(feature(a)).zip(feature(b)) {
+                *t = combine(self.operation, Lane::ZERO + a, Lane::ZERO + b);
+            }
+            return;
         }
+        let (fours, rest) = t.as_chunks_mut::<4>();
+        let first = lanes - rest.len();
+        for (k, t) in fours.iter_mut().enumerate() {
+            let (a, b) = (linear::slice_sums(x, a, 4 * k, lanes), linear::slice_sums(x, b, 4 * k, lanes));
+            for ((t, a), b) in t.iter_mut().zip(a).zip(b) {
+                *t = combine(self.operation, a, b);
+            }
+        }
+        for (c, t) in (first..).zip(rest) {
+            *t = combine(self.operation, linear::slice_sum(x, a, c, lanes), linear::slice_sum(x, b, c, lanes));
+        }
+    }
+}
+
+/// The operation, row by row; without a branch per row for the one that is hot.
+#[inline(always)]
+fn combine<R: Real>(operation: Operation, a: Lane<R>, b: Lane<R>) -> Lane<R> {
+    match operation {
+        Operation::Mul => a * b,
+        _ => a.zip(b, |a, b| operation.apply(a, b)),
     }
 }
 

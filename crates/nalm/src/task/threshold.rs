@@ -123,7 +123,8 @@ pub(super) fn mean_square(
             for (i, value) in row.iter_mut().enumerate() {
                 *value = *at.row(at.feature(&x, i), r);
             }
-            sum += error(&row).powi(2);
+            let error = error(&row);
+            sum += error * error;
         }
         total += sum;
     }

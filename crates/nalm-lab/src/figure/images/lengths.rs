@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 
 /// The titles of the panels, and whether their axes are logarithmic.
 const FACETS: [(&str, bool); 3] =
-    [("Success rate", false), ("Solved at update", true), ("Sparsity error (1e-16 stands for 0)", true)];
+    [("Success rate", false), ("Solved at update", true), ("Sparsity error (0 drawn at 1e-16)", true)];
 
 fn facets(cell: &ByLength) -> [Estimate; 3] {
     [cell.success, cell.solved_at, cell.sparsity]

@@ -2,12 +2,16 @@
 
 use super::{Geometry, Live};
 use crate::layer::matrix::{Shape, Strips, product};
-use crate::vector::{Kernel, LANES, Scalar, accumulate, add_runs, madd, run, spread_run};
+use crate::vector::{Kernel, LANES, Scalar, accumulate, add_runs, madd, run, run_narrow, spread_run};
 use nalm::{InstructionSet, Lane};
 
 /// Adds the gradient of weights and biases of one image, from the live positions.
 pub(crate) fn backward<R: Scalar>(g: &Geometry, set: InstructionSet, x: &[R], live: &Live<R>, dp: &mut [R]) {
-    run(set, Weights { g: *g, x, live, dp });
+    if g.inputs.is_multiple_of(LANES) {
+        run(set, Weights { g: *g, x, live, dp });
+    } else {
+        run_narrow(set, Weights { g: *g, x, live, dp });
+    }
 }
 
 /// Overwrites the gradient of one image, where it is wanted.
@@ -19,7 +23,11 @@ pub(crate) fn backward_input<R: Scalar>(
     dx: Option<&mut [R]>,
 ) {
     if let Some(dx) = dx {
-        run(set, Input { g: *g, p, live, dx });
+        if g.inputs.is_multiple_of(LANES) {
+            run(set, Input { g: *g, p, live, dx });
+        } else {
+            run_narrow(set, Input { g: *g, p, live, dx });
+        }
     }
 }
 
@@ -82,10 +90,10 @@ pub(crate) fn is_short(g: &Geometry) -> bool {
 /// loaded as a whole lane, of which what lies behind the row is dropped at the end; `x` must go on for a lane after the image.
 pub(crate) fn backward_short<R: Scalar>(g: &Geometry, set: InstructionSet, x: &[R], live: &Live<R>, dp: &mut [R]) {
     match g.kernel {
-        2 => run(set, Short::<_, 2> { g: *g, x, live, dp }),
-        3 => run(set, Short::<_, 3> { g: *g, x, live, dp }),
-        4 => run(set, Short::<_, 4> { g: *g, x, live, dp }),
-        _ => run(set, Short::<_, 5> { g: *g, x, live, dp }),
+        2 => run_narrow(set, Short::<_, 2> { g: *g, x, live, dp }),
+        3 => run_narrow(set, Short::<_, 3> { g: *g, x, live, dp }),
+        4 => run_narrow(set, Short::<_, 4> { g: *g, x, live, dp }),
+        _ => run_narrow(set, Short::<_, 5> { g: *g, x, live, dp }),
     }
 }
 
@@ -124,6 +132,28 @@ impl<R: Scalar, const ROWS: usize> Kernel for Short<'_, R, ROWS> {
                 }
             }
             db[o] += bias;
+        }
+    }
+}
+
+/// Overwrites `d` with the gradients of positions that ReLU let through, and with 0 elsewhere.
+pub(crate) fn through_relu<R: Scalar>(set: InstructionSet, dy: &[R], y: &[R], d: &mut [R]) {
+    run(set, ThroughRelu { dy, y, d });
+}
+
+struct ThroughRelu<'a, R> {
+    dy: &'a [R],
+    y: &'a [R],
+    d: &'a mut [R],
+}
+
+impl<R: Scalar> Kernel for ThroughRelu<'_, R> {
+    type Output = ();
+    type Number = R;
+    #[inline(always)]
+    fn run<const FMA: bool, const PIXELS: usize, const VECTORS: usize>(self) {
+        for ((d, &dy), &y) in self.d.iter_mut().zip(self.dy).zip(self.y) {
+            *d = if y > R::ZERO { dy } else { R::ZERO };
         }
     }
 }

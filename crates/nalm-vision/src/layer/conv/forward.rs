@@ -1,13 +1,14 @@
 //! The forward pass: register tiles of neighbouring pixels by lanes of output channels.
 
 use super::Geometry;
+use super::weights::Room;
 use crate::layer::pool;
 use crate::vector::{Kernel, LANES, Scalar, accumulate, run, tile_lanes};
 use nalm::{InstructionSet, Lane};
 
 /// Weights in the order in which the forward pass reads them: `[block of lanes][kernel row, column, input][lane]`, padded with zeros.
 #[derive(Clone, Debug)]
-pub struct Packed<R> {
+pub(crate) struct Packed<R> {
     weights: Vec<Lane<R>>,
     bias: Vec<Lane<R>>,
     set: InstructionSet,
@@ -15,17 +16,12 @@ pub struct Packed<R> {
 
 impl<R: Scalar> Packed<R> {
     /// Room for the weights of a convolution.
-    pub fn new(g: &Geometry, set: InstructionSet) -> Self {
+    pub(super) fn new(g: &Geometry, set: InstructionSet) -> Self {
         Self { weights: vec![Lane::ZERO; g.lanes() * g.patch()], bias: vec![Lane::ZERO; g.lanes()], set }
     }
 
-    /// The instructions that it was made for.
-    pub(crate) fn set(&self) -> InstructionSet {
-        self.set
-    }
-
     /// Takes parameters `[output][kernel row][kernel column][input]`, then biases.
-    pub fn pack(&mut self, g: &Geometry, p: &[R]) {
+    pub(super) fn pack(&mut self, g: &Geometry, p: &[R]) {
         let (patch, most) = (g.patch(), tile_lanes::<R>(self.set));
         let (weights, bias) = p.split_at(g.outputs * patch);
         let mut at = 0;
@@ -50,10 +46,11 @@ impl<R: Scalar> Packed<R> {
 }
 
 /// Computes one image behind ReLU.
-pub(crate) fn forward<R: Scalar>(g: &Geometry, packed: &Packed<R>, x: &[R], y: &mut [R], row: &mut [Lane<R>]) {
-    let lanes = g.lanes();
+pub(super) fn forward<R: Scalar>(g: &Geometry, packed: &Packed<R>, x: &[R], y: &mut [R], room: &mut Room<R>) {
+    let (lanes, row) = (g.lanes(), &mut room.rows);
+    row.resize(g.columns() * lanes, Lane::ZERO);
     for (r, y) in y.chunks_exact_mut(g.columns() * g.outputs).enumerate() {
-        forward_rows(g, packed, x, r, 1, row);
+        forward_rows(g, packed, x, r, 1, g.columns(), row);
         for (pixel, y) in row.chunks_exact(lanes).zip(y.chunks_exact_mut(g.outputs)) {
             let flat = nalm::lane::flat(pixel);
             y.iter_mut().zip(flat).for_each(|(y, &sum)| *y = sum.at_least(R::ZERO));
@@ -62,31 +59,38 @@ pub(crate) fn forward<R: Scalar>(g: &Geometry, packed: &Packed<R>, x: &[R], y: &
 }
 
 /// Computes one image behind ReLU and 2x2 max-pooling.
-pub(crate) fn forward_and_pool<R: Scalar>(
+pub(super) fn forward_and_pool<R: Scalar>(
     g: &Geometry,
     packed: &Packed<R>,
     x: &[R],
     y: &mut [R],
     which: &mut [u8],
-    rows: &mut [Lane<R>],
+    room: &mut Room<R>,
 ) {
-    let (line, len) = (row_lanes(g), g.columns() / 2 * g.outputs);
+    // An odd last column is not needed.
+    let columns = g.columns() / 2 * 2;
+    let (line, len) = (columns * g.lanes(), columns / 2 * g.outputs);
+    let rows = &mut room.rows;
+    rows.resize(2 * line, Lane::ZERO);
     for (r, (y, which)) in y.chunks_exact_mut(len).zip(which.chunks_exact_mut(len)).enumerate() {
-        forward_rows(g, packed, x, 2 * r, 2, rows);
+        forward_rows(g, packed, x, 2 * r, 2, columns, rows);
         let (upper, lower) = rows.split_at(line);
-        pool::pool_rows(packed.set(), [upper, lower], g.lanes(), g.outputs, y, which);
+        pool::pool_rows(packed.set, [upper, lower], g.lanes(), g.outputs, y, which);
     }
 }
 
-/// Rows of output channels in whole lanes: what `forward_rows` writes.
-pub(crate) fn row_lanes(g: &Geometry) -> usize {
-    g.columns() * g.lanes()
-}
-
-/// Computes output rows `first..first + count` of one image, bias included, into `[row][column][lane]`.
+/// Computes output rows `first..first + count` of one image up to a column, bias included, into `[row][column][lane]`.
 #[inline(always)]
-fn forward_rows<R: Scalar>(g: &Geometry, packed: &Packed<R>, x: &[R], first: usize, count: usize, out: &mut [Lane<R>]) {
-    run(packed.set, Forward { g: *g, packed, x, first, count, out });
+fn forward_rows<R: Scalar>(
+    g: &Geometry,
+    packed: &Packed<R>,
+    x: &[R],
+    first: usize,
+    count: usize,
+    columns: usize,
+    out: &mut [Lane<R>],
+) {
+    run(packed.set, Forward { g: *g, packed, x, first, count, columns, out });
 }
 
 struct Forward<'a, R> {
@@ -95,6 +99,7 @@ struct Forward<'a, R> {
     x: &'a [R],
     first: usize,
     count: usize,
+    columns: usize,
     out: &'a mut [Lane<R>],
 }
 
@@ -103,31 +108,42 @@ impl<R: Scalar> Kernel for Forward<'_, R> {
     type Number = R;
     #[inline(always)]
     fn run<const FMA: bool, const PIXELS: usize, const VECTORS: usize>(self) {
-        let Self { g, packed, x, first, count, out } = self;
-        let (columns, lanes) = (g.columns(), g.lanes());
-        for row in 0..count {
-            let y = first + row;
-            let out = &mut out[row * columns * lanes..(row + 1) * columns * lanes];
-            let mut lane = 0;
-            let mut weights = packed.weights.as_slice();
-            while lane < lanes {
-                let block = VECTORS.min(lanes - lane);
-                let (own, rest) = weights.split_at(block * g.patch());
-                weights = rest;
-                let mut column = 0;
-                while column < columns {
-                    let left = columns - column;
-                    let at = Tile { g: &g, x, y, column, weights: own, bias: &packed.bias[lane..lane + block], lane };
-                    // Smaller tiles at the end of a row; the last one may be a single pixel.
-                    if block == VECTORS && VECTORS > 1 {
-                        column += at.best::<FMA, PIXELS, VECTORS>(left, out);
-                    } else {
-                        column += at.best::<FMA, PIXELS, 1>(left, out);
-                    }
-                }
-                lane += block;
+        let Self { g, packed, x, first, count, columns, out } = self;
+        for (row, out) in out.chunks_exact_mut(columns * g.lanes()).take(count).enumerate() {
+            forward_row::<R, FMA, PIXELS, VECTORS>(&g, packed, x, first + row, columns, out);
+        }
+    }
+}
+
+/// Computes the first `columns` pixels of output row `y`.
+#[inline(always)]
+pub(super) fn forward_row<R: Scalar, const FMA: bool, const PIXELS: usize, const VECTORS: usize>(
+    g: &Geometry,
+    packed: &Packed<R>,
+    x: &[R],
+    y: usize,
+    columns: usize,
+    out: &mut [Lane<R>],
+) {
+    let lanes = g.lanes();
+    let mut lane = 0;
+    let mut weights = packed.weights.as_slice();
+    while lane < lanes {
+        let block = VECTORS.min(lanes - lane);
+        let (own, rest) = weights.split_at(block * g.patch());
+        weights = rest;
+        let mut column = 0;
+        while column < columns {
+            let left = columns - column;
+            let at = Tile { g, x, y, column, weights: own, bias: &packed.bias[lane..lane + block], lane };
+            // Smaller tiles at the end of a row; the last one may be a single pixel.
+            if block == VECTORS && VECTORS > 1 {
+                column += at.best::<FMA, PIXELS, VECTORS>(left, out);
+            } else {
+                column += at.best::<FMA, PIXELS, 1>(left, out);
             }
         }
+        lane += block;
     }
 }
 

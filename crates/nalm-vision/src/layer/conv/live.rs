@@ -36,14 +36,18 @@ impl<R: Scalar> Live<R> {
         run(set, Relu { live: self, g: *g, dy, y });
     }
 
-    /// Writes an entry always, and counts it only if it is live: whether it is cannot be predicted, and a wrong guess costs more than a
-    /// write.
+    /// The entries of every channel, and how many count.
     #[inline(always)]
-    fn put(&mut self, channel: usize, offset: u32, value: R, live: bool) {
-        let count = &mut self.counts[channel];
-        self.entries[channel * self.room + *count as usize] = (offset, value);
-        *count += u32::from(live);
+    fn slots(&mut self) -> impl Iterator<Item = (&mut [(u32, R)], &mut u32)> {
+        self.entries.chunks_exact_mut(self.room).zip(&mut self.counts)
     }
+}
+
+/// Writes an entry always, and counts it only if it is live: whether it is cannot be predicted, and a wrong guess costs more than a write.
+#[inline(always)]
+fn put<R>((entries, count): (&mut [(u32, R)], &mut u32), offset: u32, value: R, live: bool) {
+    entries[*count as usize] = (offset, value);
+    *count += u32::from(live);
 }
 
 struct Pooled<'a, R> {
@@ -65,9 +69,9 @@ impl<R: Scalar> Kernel for Pooled<'_, R> {
         let steps = [0, g.inputs, g.width * g.inputs, (g.width + 1) * g.inputs].map(|step| step as u32);
         for (cell, (dy, which)) in dy.chunks_exact(g.outputs).zip(which.chunks_exact(g.outputs)).enumerate() {
             let at = ((2 * (cell / columns) * g.width + 2 * (cell % columns)) * g.inputs) as u32;
-            for (o, (&dy, &which)) in dy.iter().zip(which).enumerate() {
+            for (slot, (&dy, &which)) in live.slots().zip(dy.iter().zip(which)) {
                 let offset = at + steps[usize::from(which & 3)];
-                live.put(o, offset, dy * scale, (which < NONE) & (dy != R::ZERO));
+                put(slot, offset, dy * scale, (which < NONE) & (dy != R::ZERO));
             }
         }
     }
@@ -90,8 +94,8 @@ impl<R: Scalar> Kernel for Relu<'_, R> {
         let columns = g.columns();
         for (cell, (dy, y)) in dy.chunks_exact(g.outputs).zip(y.chunks_exact(g.outputs)).enumerate() {
             let at = ((cell / columns * g.width + cell % columns) * g.inputs) as u32;
-            for (o, (&dy, &y)) in dy.iter().zip(y).enumerate() {
-                live.put(o, at, dy, (y > R::ZERO) & (dy != R::ZERO));
+            for (slot, (&dy, &y)) in live.slots().zip(dy.iter().zip(y)) {
+                put(slot, at, dy, (y > R::ZERO) & (dy != R::ZERO));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Convolution without padding, stride 1, computed directly: no patches are copied.
+//! Convolution without padding, stride 1. It is computed directly, without copies of patches, or with fewer multiplications where it is pooled and 3x3.
 //!
 //! Tensors are `[row][column][channel]`. For one output pixel the inputs are, per kernel row, one run of `kernel * inputs` neighbouring
 //! numbers; a register tile computes several neighbouring pixels for one or two lanes of output channels.
@@ -6,13 +6,19 @@
 mod backward;
 mod forward;
 mod live;
+mod weights;
+mod winograd;
 
-pub(crate) use backward::{backward, backward_input, backward_input_narrow, backward_narrow, backward_short, is_short};
-pub use forward::Packed;
-pub(crate) use forward::{forward, forward_and_pool, row_lanes};
+pub(crate) use backward::{
+    backward, backward_input, backward_input_narrow, backward_narrow, backward_short, is_short, through_relu,
+};
 pub(crate) use live::Live;
+pub(crate) use weights::{Room, Weights};
 
 use crate::vector::LANES;
+
+/// Fewer input channels than this make runs too short for the sparse gradient, and for transforms of inputs.
+pub(crate) const NARROW: usize = 8;
 
 /// The shape of a convolution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
