@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The paper's noise sweep at a tenth of its length: one process, and `nalm submit` on a Slurm of two nodes on this machine, with two workers of one core.
+# The paper's noise sweep at a tenth of its length: one process, and `nalm submit` on a Slurm of two nodes on this machine, with two workers of one core and with one.
 #
 #   scripts/cluster_sweep.sh SEEDS THREADS [STORE]
 #
@@ -37,15 +37,20 @@ if [ -z "$store" ]; then
   store=$work/alone
   "$nalm" run "${sweep[@]}" --threads "$threads" --store alone 2>alone.log
 fi
-start=$(date +%s%N)
-"$nalm" submit "${sweep[@]}" --store shared --scheduler slurm --tasks 2 --cpus 1 --time 4h 2>submitted
-while [ -n "$(timeout 20 squeue -h 2>/dev/null)" ]; do sleep 0.2; done
-wall=$(((($(date +%s%N) - start) / 100000000 + 5) / 10))
-"$nalm" status "${sweep[@]}" --store shared >/dev/null
-echo "$(nproc) cores, load $(cut -d' ' -f1 /proc/loadavg); $("$nalm" --version); $seeds of 20 seeds, 200,000 of 2,000,000 steps"
+submit() {
+  local start wall shared=shared-$1
+  start=$(date +%s%N)
+  "$nalm" submit "${sweep[@]}" --store "$shared" --scheduler slurm --tasks "$1" --cpus 1 --time 4h 2>submitted
+  while [ -n "$(timeout 20 squeue -h 2>/dev/null)" ]; do sleep 0.2; done
+  wall=$(((($(date +%s%N) - start) / 100000000 + 5) / 10))
+  "$nalm" status "${sweep[@]}" --store "$shared" >/dev/null
+  [ "$("$nalm" store compact "$store" 2>/dev/null | sha256sum)" = "$("$nalm" store compact "$shared" 2>/dev/null | sha256sum)" ]
+  line "\`nalm submit --tasks $1 --cpus 1\`" "$shared" "$wall"
+}
+echo "$(nproc) cores; $("$nalm" --version); $seeds of 20 seeds, 200,000 of 2,000,000 steps"
 echo
 echo "| how | time | processor time | runs | duplicates | problems | SHA-256 of the rows |"
-echo "|---|---|---|---|---|---|---|"
+echo "|---|---:|---:|---:|---:|---:|---|"
 line "one process, $threads threads" "$store" "$(total "$store" seconds)"
-line "\`nalm submit --tasks 2 --cpus 1\`" shared "$wall"
-[ "$("$nalm" store compact "$store" 2>/dev/null | sha256sum)" = "$("$nalm" store compact shared 2>/dev/null | sha256sum)" ]
+submit 2
+submit 1

@@ -12,7 +12,7 @@ use nalm::rng::Purpose;
 const HELD_BACK: f64 = 0.15;
 /// Rows that engines search over.
 const SEARCHED: usize = 320;
-/// Rows that noisy formulas are fitted to.
+/// Rows that noisy formulas are fitted to in the end.
 const FITTED: usize = 800;
 
 /// Which rows serve what.

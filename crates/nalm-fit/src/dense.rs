@@ -1,7 +1,32 @@
 //! Dense linear algebra in one fixed order of operations: least squares by Householder's reflections, Cholesky, Jacobi's eigenvalues.
+//!
+//! What takes most of the time is compiled for every instruction set (`Kernel`); nothing is fused, so the bits are the same with each.
 
-/// The product of two vectors, summed in eight strands so that it is fast on every machine and the same on all.
+use nalm::InstructionSet;
+use nalm::lane::{Kernel, run};
+
+/// The product of two vectors.
 pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
+    run(InstructionSet::best(), Dot { a, b })
+}
+
+struct Dot<'a> {
+    a: &'a [f64],
+    b: &'a [f64],
+}
+
+impl Kernel for Dot<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn run(self) -> f64 {
+        inline_dot(self.a, self.b)
+    }
+}
+
+/// In eight strands, so that it is fast on every machine and the same on all.
+#[inline(always)]
+fn inline_dot(a: &[f64], b: &[f64]) -> f64 {
     let mut strands = [0.0; 8];
     let (a8, a_rest) = a.as_chunks::<8>();
     let (b8, b_rest) = b[..a.len()].as_chunks::<8>();
@@ -20,6 +45,7 @@ pub(crate) fn norm(a: &[f64]) -> f64 {
 }
 
 /// `to += factor * from`
+#[inline(always)]
 pub(crate) fn add(to: &mut [f64], factor: f64, from: &[f64]) {
     for (to, from) in to.iter_mut().zip(from) {
         *to += factor * from;
@@ -113,49 +139,73 @@ impl Matrix {
         (0..self.columns()).map(|j| dot(self.column(j), y)).collect()
     }
 
-    /// All products of two columns, in tiles that stay in registers: for many columns.
+    /// All products of two columns, for many of them.
     pub(crate) fn gram_tiled(&self) -> Vec<Vec<f64>> {
-        const TILE: usize = 4;
-        let n = self.columns();
-        let width = n.div_ceil(TILE) * TILE;
-        let mut by_rows = vec![0.0; width * self.rows];
-        for j in 0..n {
-            for (k, &x) in self.column(j).iter().enumerate() {
-                by_rows[k * width + j] = x;
-            }
-        }
+        run(InstructionSet::best(), TiledGram(self))
+    }
+
+    /// All products of two columns, for few of them.
+    pub(crate) fn gram(&self) -> Vec<Vec<f64>> {
+        run(InstructionSet::best(), Gram(self))
+    }
+}
+
+struct Gram<'a>(&'a Matrix);
+
+impl Kernel for Gram<'_> {
+    type Output = Vec<Vec<f64>>;
+
+    #[inline(always)]
+    fn run(self) -> Vec<Vec<f64>> {
+        let n = self.0.columns();
         let mut gram = vec![vec![0.0; n]; n];
-        for i in (0..n).step_by(TILE) {
-            for j in (i..n).step_by(TILE) {
-                let mut sums = [[0.0; TILE]; TILE];
-                for row in by_rows.chunks_exact(width) {
-                    let (a, b) = (&row[i..i + TILE], &row[j..j + TILE]);
-                    for (sums, a) in sums.iter_mut().zip(a) {
-                        for (sum, b) in sums.iter_mut().zip(b) {
-                            *sum += a * b;
-                        }
-                    }
-                }
-                for (di, sums) in sums.iter().enumerate().take(n - i) {
-                    for (dj, &sum) in sums.iter().enumerate().take(n.saturating_sub(j)) {
-                        gram[i + di][j + dj] = sum;
-                        gram[j + dj][i + di] = sum;
-                    }
-                }
+        for i in 0..n {
+            for j in i..n {
+                let product = inline_dot(self.0.column(i), self.0.column(j));
+                gram[i][j] = product;
+                gram[j][i] = product;
             }
         }
         gram
     }
+}
 
-    /// All products of two columns.
-    pub(crate) fn gram(&self) -> Vec<Vec<f64>> {
-        let n = self.columns();
+struct TiledGram<'a>(&'a Matrix);
+
+impl Kernel for TiledGram<'_> {
+    type Output = Vec<Vec<f64>>;
+
+    /// Each product is summed row by row, in tiles that stay in registers.
+    #[inline(always)]
+    fn run(self) -> Vec<Vec<f64>> {
+        const HIGH: usize = 4;
+        const WIDE: usize = 8;
+        let n = self.0.columns();
+        let width = n.div_ceil(WIDE) * WIDE;
+        let mut by_rows = vec![0.0; width * self.0.rows];
+        for j in 0..n {
+            for (k, &x) in self.0.column(j).iter().enumerate() {
+                by_rows[k * width + j] = x;
+            }
+        }
         let mut gram = vec![vec![0.0; n]; n];
-        for i in 0..n {
-            for j in i..n {
-                let product = dot(self.column(i), self.column(j));
-                gram[i][j] = product;
-                gram[j][i] = product;
+        for i in (0..n).step_by(HIGH) {
+            for j in (i / WIDE * WIDE..n).step_by(WIDE) {
+                let mut sums = [[0.0; WIDE]; HIGH];
+                for row in by_rows.chunks_exact(width) {
+                    let (a, b) = (&row[i..i + HIGH], &row[j..j + WIDE]);
+                    for s in 0..HIGH {
+                        for t in 0..WIDE {
+                            sums[s][t] += a[s] * b[t];
+                        }
+                    }
+                }
+                for (di, sums) in sums.iter().enumerate().take(n - i) {
+                    for (dj, &sum) in sums.iter().enumerate().take(n - j) {
+                        gram[i + di][j + dj] = sum;
+                        gram[j + dj][i + di] = sum;
+                    }
+                }
             }
         }
         gram
@@ -176,10 +226,26 @@ pub(crate) struct Qr {
 impl Qr {
     /// `least` is the share of a column's norm that must be its own.
     pub(crate) fn new(cells: Matrix, least: f64) -> Self {
-        let mut qr = Self { beyond: Vec::with_capacity(cells.columns()), cells, steps: Vec::new() };
+        run(InstructionSet::best(), Householder { cells, least })
+    }
+}
+
+struct Householder {
+    cells: Matrix,
+    least: f64,
+}
+
+impl Kernel for Householder {
+    type Output = Qr;
+
+    #[inline(always)]
+    fn run(self) -> Qr {
+        let Self { cells, least } = self;
+        let inline_norm = |a: &[f64]| inline_dot(a, a).sqrt();
+        let mut qr = Qr { beyond: Vec::with_capacity(cells.columns()), cells, steps: Vec::new() };
         for j in 0..qr.cells.columns() {
             let rank = qr.steps.len();
-            let before = norm(qr.cells.column(j));
+            let before = inline_norm(qr.cells.column(j));
             for (k, &(pivot, beta)) in qr.steps.iter().enumerate() {
                 let (done, now) = qr.cells.cells.split_at_mut(j * qr.cells.rows);
                 let v = &done[pivot * qr.cells.rows..][..qr.cells.rows];
@@ -189,7 +255,7 @@ impl Qr {
                 qr.beyond.push(0.0);
                 continue;
             }
-            let own = norm(&qr.cells.column(j)[rank..]);
+            let own = inline_norm(&qr.cells.column(j)[rank..]);
             qr.beyond.push(own);
             // Also refuses NaN.
             if !(own > least * before && own > 0.0) {
@@ -207,7 +273,9 @@ impl Qr {
         }
         qr
     }
+}
 
+impl Qr {
     pub(crate) fn rank(&self) -> usize {
         self.steps.len()
     }
@@ -276,8 +344,9 @@ impl Qr {
     }
 }
 
+#[inline(always)]
 fn reflect(v: &[f64], beta: f64, b: &mut [f64]) {
-    let product = -beta * dot(v, b);
+    let product = -beta * inline_dot(v, b);
     add(b, product, v);
 }
 

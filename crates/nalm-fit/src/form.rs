@@ -143,6 +143,10 @@ impl Form {
     pub(crate) fn simplified(mut self, mixed: &[bool]) -> Self {
         let mut kept = Vec::new();
         for mut sum in std::mem::take(&mut self.sums) {
+            // Columns that depend on others have no factor of their own.
+            if sum.terms.iter().any(|t| t.factor != 0.0) {
+                sum.terms.retain(|t| t.factor != 0.0);
+            }
             let whole = is_whole(sum.power);
             for i in 0..self.powers.len() {
                 if mixed[i] && !whole {
@@ -245,22 +249,20 @@ impl Form {
         self.factor.is_finite().then_some(self)
     }
 
-    /// Whether it says the same, up to the order of factors.
+    /// Whether it says the same but for its constants, in whatever order its sums and their terms stand.
     pub(crate) fn same(&self, other: &Self) -> bool {
-        let key = |form: &Form| {
-            let mut sums: Vec<String> = form
-                .sums
-                .iter()
-                .map(|sum| {
-                    let mut terms: Vec<String> = sum.terms.iter().map(|t| format!("{:?}", t.powers)).collect();
-                    terms.sort();
-                    format!("{} {terms:?}", sum.power)
+        fn pairs_up<T>(a: &[T], b: &[T], same: impl Fn(&T, &T) -> bool) -> bool {
+            let mut taken = vec![false; b.len()];
+            a.len() == b.len()
+                && a.iter().all(|a| {
+                    let place = (0..b.len()).find(|&k| !taken[k] && same(a, &b[k]));
+                    place.is_some_and(|k| !std::mem::replace(&mut taken[k], true))
                 })
-                .collect();
-            sums.sort();
-            format!("{:?} {sums:?}", form.powers)
-        };
-        key(self) == key(other)
+        }
+        let same_terms = |a: &Term, b: &Term| a.powers == b.powers;
+        let same_sums = |a: &Sum, b: &Sum| a.power == b.power && pairs_up(&a.terms, &b.terms, same_terms);
+        self.powers == other.powers
+            && pairs_up(&self.sums, &other.sums, same_sums)
             && match (&self.add, &other.add) {
                 (None, None) => true,
                 (Some(a), Some(b)) => a.same(b),

@@ -4,11 +4,13 @@ use crate::columns::{Columns, Split, View};
 use crate::constants;
 use crate::dense::median;
 use crate::form::{Form, Sum, is_odd, is_whole, outside};
-use crate::polish::{Free, polish};
+use crate::polish::{Free, Part, polish};
 use std::collections::BTreeSet;
 
 /// Bits of constants beyond which a formula is a list of numbers.
 const MOST_BITS: f64 = 150.0;
+/// How closely constants without meaning must be known, as a share of them.
+const KNOWN: f64 = 1e-11;
 /// How closely constants are known before they are made simple.
 const RELATIVE: f64 = 1e-11;
 
@@ -19,9 +21,9 @@ pub(crate) struct Judged {
     pub(crate) exact: bool,
 }
 
-/// The nearest simple exponent within a tolerance: whole numbers first, then halves, then thirds and quarters.
+/// The nearest simple exponent within a tolerance: whole numbers first, then halves, thirds and quarters, then fifths.
 pub(crate) fn simple_exponent(v: f64, tolerance: f64) -> Option<f64> {
-    [(1.0, 1.0), (2.0, 0.5), (3.0, 0.2), (4.0, 0.2)].into_iter().find_map(|(d, share)| {
+    [(1.0, 1.0), (2.0, 0.5), (3.0, 0.2), (4.0, 0.2), (5.0, 0.1)].into_iter().find_map(|(d, share)| {
         let r = (v * d).round() / d;
         ((v - r).abs() <= tolerance * share).then_some(r)
     })
@@ -163,7 +165,10 @@ impl<'a> Judge<'a> {
 
     /// Makes the constants of a form over the columns themselves simple, and tests it on all rows.
     pub(crate) fn finish(&self, form: Form) -> Option<Judged> {
-        let form = self.with_simple_constants(form.simplified(&self.columns.mixed))?;
+        let (form, multiplied_out) = self.with_simple_constants(form.simplified(&self.columns.mixed))?;
+        if let Some(judged) = multiplied_out.map(|form| self.test(form)).filter(|judged| judged.exact) {
+            return Some(judged);
+        }
         Some(self.test(form))
     }
 
@@ -180,11 +185,31 @@ impl<'a> Judge<'a> {
         let plain = (0..y.len()).filter(|&k| y[k] != 0.0).map(|k| (values[k] - y[k]).abs() / y[k].abs()).collect();
         // Conditions are large where a sum nearly cancels everywhere, so the plain error must be small as well.
         let exact = inside < 1e-14 && outside < 1e-14 && worst < 3e-13 && median(plain) < 1e-12;
-        let exact = exact && bits_of_constants(&form) <= MOST_BITS;
+        let exact = exact && bits_of_constants(&form) <= MOST_BITS && !looks_alike(&form) && self.are_known(&form);
         Judged { exact, form }
     }
 
-    fn with_simple_constants(&self, mut form: Form) -> Option<Form> {
+    /// Whether the rows determine constants without meaning to many digits. On a narrow range an expansion of whatever function has as small
+    /// errors as the truth, but other constants would do nearly as well.
+    fn are_known(&self, form: &Form) -> bool {
+        if form.add.is_some() || all_constants_are_meant(form) {
+            return true;
+        }
+        let part = |x: &Vec<f64>| self.split.searched.iter().map(|&k| x[k]).collect::<Vec<f64>>();
+        let view = View { x: self.columns.x.iter().map(part).collect(), y: part(&self.columns.y) };
+        let weights = relative_weights(&view.y, 1e-3);
+        let fitted = polish(form, &view, &weights, &self.columns.mixed, &Free::Factors, 2);
+        fitted.is_some_and(|fitted| {
+            let mut errors = fitted.parts.iter().zip(&fitted.sigmas).filter_map(|(part, sigma)| match *part {
+                Part::TermFactor(s, t) => Some(sigma / fitted.form.sums[s].terms[t].factor.abs()),
+                _ => None,
+            });
+            errors.all(|error| error < KNOWN)
+        })
+    }
+
+    /// The form with simple constants, and the same multiplied out if that reads better.
+    fn with_simple_constants(&self, mut form: Form) -> Option<(Form, Option<Form>)> {
         let raw = form.clone();
         for sum in &mut form.sums {
             let scale = simplify_sum(sum, RELATIVE)?;
@@ -203,8 +228,22 @@ impl<'a> Judge<'a> {
             then < now || (then < now + OUT && numbers(other) <= numbers(&form))
         };
         let other = multiplied_out(raw).filter(better);
-        Some(other.unwrap_or(form))
+        Some((form, other))
     }
+}
+
+/// How near a constant of an expansion comes to the number that it stands for, and how simple that number is.
+const NEAR: f64 = 1e-6;
+const SIMPLE: f64 = 12.0;
+
+/// Whether a constant is next to a simple number without being it. So look expansions that meet the rows to rounding without being the
+/// formula: 0.4999999999946 x^2 is part of a cosine.
+fn looks_alike(form: &Form) -> bool {
+    let near = |c: f64| {
+        constants::meant(c, NEAR).is_some_and(|meant| meant.bits < SIMPLE && (c / meant.value - 1.0).abs() > 1e-13)
+    };
+    let mut terms = form.sums.iter().flat_map(|sum| &sum.terms).map(|t| t.factor).chain([form.factor]);
+    terms.any(|c| c != 0.0 && near(c)) || form.add.as_ref().is_some_and(|add| looks_alike(add))
 }
 
 /// Bits that multiplying out may cost.
@@ -280,9 +319,16 @@ pub(crate) fn bits_of_constants(form: &Form) -> f64 {
     own + form.add.as_ref().map_or(0.0, |add| bits_of_constants(add))
 }
 
-/// Whether every constant is a number that somebody would write down.
+/// Whether every constant and every exponent is a number that somebody would write down.
 pub(crate) fn all_constants_are_meant(form: &Form) -> bool {
+    let simple = |e: f64| is_whole(60.0 * e);
+    let mut simple_exponents = form.sums.iter().all(|sum| simple(sum.power));
+    form.clone().map_powers(&mut |_, e| {
+        simple_exponents &= simple(e);
+        e
+    });
     let terms = form.sums.iter().flat_map(|sum| &sum.terms).map(|t| t.factor);
-    terms.chain([form.factor]).all(|c| constants::meant(c, RELATIVE).is_some())
+    simple_exponents
+        && terms.chain([form.factor]).all(|c| constants::meant(c, RELATIVE).is_some())
         && form.add.as_ref().is_none_or(|add| all_constants_are_meant(add))
 }

@@ -85,7 +85,9 @@ pub(crate) struct Noisy<'a> {
     split: &'a Split,
     printed: Option<&'a [f64]>,
     model: Model,
-    /// Scaled rows that are fitted.
+    /// The rows that are fitted: few while candidates are looked for, then more.
+    rows: &'a [usize],
+    /// The same, scaled.
     view: View,
     weights: Vec<f64>,
     /// Bits of the weights themselves.
@@ -115,13 +117,14 @@ impl<'a> Noisy<'a> {
         printed: Option<&'a [f64]>,
         fits: Option<&'a dyn Fn(&Form) -> bool>,
     ) -> Self {
-        let view = columns.view(&split.fitted);
+        let rows = &split.searched;
         let mut own = Self {
             columns,
             split,
             printed,
+            rows,
             model: if printed.is_some() { Model::Printed } else { Model::Additive },
-            view,
+            view: columns.view(rows),
             weights: Vec::new(),
             constant: 0.0,
             pool: Vec::new(),
@@ -146,7 +149,7 @@ impl<'a> Noisy<'a> {
 
     fn weigh(&mut self, model: Model) {
         self.model = model;
-        self.weights = self.weights_of(model, &self.view.y, &self.split.fitted, self.columns.target_scale);
+        self.weights = self.weights_of(model, &self.view.y, self.rows, self.columns.target_scale);
         self.constant = -self.weights.iter().map(|w| libm::log2(*w)).sum::<f64>();
         self.pool.clear();
         self.best = f64::INFINITY;
@@ -214,7 +217,11 @@ impl<'a> Noisy<'a> {
             e
         });
         let mut found = if simple {
-            self.polished(form, &Free::Factors, 20)?
+            let nearest = |e: f64| (2.0 * e).round() / 2.0;
+            let mut form = form.clone();
+            form.map_powers(&mut |_, e| nearest(e));
+            form.sums.iter_mut().for_each(|sum| sum.power = nearest(sum.power));
+            self.polished(&form, &Free::Factors, 20)?
         } else {
             let mut fixed = fixed.clone();
             let mut found = self.polished(form, &Free::AllBut(&fixed), 25)?;
@@ -395,7 +402,27 @@ impl<'a> Noisy<'a> {
             }
             self.pool.sort_by(|a, b| a.bits.total_cmp(&b.bits));
         }
+        self.fit_to_more_rows();
         self.outcome()
+    }
+
+    /// Fits the best candidates again, to all rows that a fit takes.
+    fn fit_to_more_rows(&mut self) {
+        if self.split.fitted.len() <= self.rows.len() {
+            return;
+        }
+        self.rows = &self.split.fitted;
+        self.view = self.columns.view(self.rows);
+        let found = std::mem::take(&mut self.pool);
+        self.weigh(self.model);
+        for fitted in found.iter().take(SETTLED) {
+            self.engine = fitted.engine;
+            self.consider(&fitted.form);
+        }
+        if self.pool.is_empty() {
+            self.pool = found;
+        }
+        self.pool.sort_by(|a, b| a.bits.total_cmp(&b.bits));
     }
 
     /// Candidates with the right units before others that are not much better.
@@ -452,7 +479,8 @@ impl<'a> Noisy<'a> {
 
     /// A candidate over the columns themselves.
     fn own(&self, fitted: &Fitted) -> Form {
-        fitted.settled.as_ref().map_or_else(|| self.columns.unscaled(&fitted.form), |settled| settled.form.clone())
+        let unsettled = || self.columns.unscaled(&fitted.form).simplified(&self.columns.mixed);
+        fitted.settled.as_ref().map_or_else(unsettled, |settled| settled.form.clone())
     }
 
     /// The first candidate that is as good and differs by more than three standard errors at twice the range.
@@ -491,7 +519,7 @@ impl<'a> Noisy<'a> {
     /// The best candidates with settled constants, the shortest description first: numbers that are meant are short, and a formula that has
     /// them is preferred to one that needs numbers without meaning to be as good.
     fn settle(&mut self) {
-        let rows = &self.split.fitted;
+        let rows = self.rows;
         let part = |x: &Vec<f64>| rows.iter().map(|&k| x[k]).collect::<Vec<f64>>();
         let view = View { x: self.columns.x.iter().map(part).collect(), y: part(&self.columns.y) };
         let weights: Vec<f64> = self.weights.iter().map(|w| w / self.columns.target_scale).collect();
@@ -517,6 +545,9 @@ impl<'a> Noisy<'a> {
     }
 }
 
+/// Standard errors beyond which an exponent is not the simple one next to it.
+const SURE: f64 = 50.0;
+
 /// Sets exponents to simple values where that is within their errors, the surest first, at least one a round.
 fn fix_simple(found: &mut Polished, fixed: &mut BTreeSet<Part>) -> usize {
     let mut items: Vec<(f64, f64, f64, Part)> = Vec::new();
@@ -529,7 +560,7 @@ fn fix_simple(found: &mut Polished, fixed: &mut BTreeSet<Part>) -> usize {
             _ => continue,
         };
         let mut best: Option<(f64, f64, f64)> = None;
-        for (d, penalty) in [(1.0, 0.0), (2.0, 1.2), (3.0, 2.5)] {
+        for (d, penalty) in [(1.0, 0.0), (2.0, 1.2), (3.0, 2.5), (5.0, 3.5)] {
             let r = (v * d).round() / d;
             if matches!(part, Part::SumPower(_)) && r == 0.0 {
                 continue;
@@ -545,7 +576,7 @@ fn fix_simple(found: &mut Polished, fixed: &mut BTreeSet<Part>) -> usize {
     items.sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut count = 0;
     for (k, (z, off, r, part)) in items.into_iter().enumerate() {
-        if z < 3.0 || (k == 0 && off < 0.12) {
+        if z < 3.0 || (k == 0 && off < 0.12 && z < SURE) {
             match part {
                 Part::Power(i) => found.form.powers[i] = r,
                 Part::SumPower(s) => found.form.sums[s].power = r,

@@ -62,7 +62,8 @@ fn normalised(form: &Form, view: &View, mixed: &[bool]) -> Option<Form> {
         }
         form.factor *= outside(head.factor, sum.power);
         for i in 0..form.powers.len() {
-            if mixed[i] && !whole {
+            // Neither out of a root for columns of both signs, nor where a row would be divided by 0.
+            if (mixed[i] && !whole) || view.x[i].contains(&0.0) {
                 continue;
             }
             let shift = head.powers[i];
@@ -153,19 +154,32 @@ impl Fit<'_> {
 
     fn jacobian(&self, form: &Form, values: &[f64], totals: &[Vec<f64>], monomials: &[Vec<Vec<f64>>]) -> Matrix {
         let rows = self.view.rows();
+        // What a change of a sum by 1 does to the values.
+        let by_sums: Vec<Vec<f64>> = form
+            .sums
+            .iter()
+            .zip(totals)
+            .map(|(sum, total)| (0..rows).map(|k| values[k] * sum.power / guard(total[k])).collect())
+            .collect();
+        let weights = self.weights;
         let mut j = Matrix::new(rows);
         for part in &self.parts {
-            let column = |k: usize| match *part {
-                Part::Factor => values[k],
-                Part::Power(i) => values[k] * self.logs[i][k],
-                Part::SumPower(s) => values[k] * libm::log(totals[s][k].abs().max(1e-300)),
-                Part::TermFactor(s, t) => values[k] * form.sums[s].power / guard(totals[s][k]) * monomials[s][t][k],
-                Part::TermPower(s, t, i) => {
-                    let factor = form.sums[s].terms[t].factor;
-                    values[k] * form.sums[s].power / guard(totals[s][k]) * monomials[s][t][k] * factor * self.logs[i][k]
+            match *part {
+                Part::Factor => j.push((0..rows).map(|k| values[k] * weights[k])),
+                Part::Power(i) => j.push((0..rows).map(|k| values[k] * self.logs[i][k] * weights[k])),
+                Part::SumPower(s) => {
+                    j.push((0..rows).map(|k| values[k] * libm::log(totals[s][k].abs().max(1e-300)) * weights[k]));
                 }
-            };
-            j.push((0..rows).map(|k| column(k) * self.weights[k]));
+                Part::TermFactor(s, t) => {
+                    let (by_sum, m) = (&by_sums[s], &monomials[s][t]);
+                    j.push((0..rows).map(|k| by_sum[k] * m[k] * weights[k]));
+                }
+                Part::TermPower(s, t, i) => {
+                    let (by_sum, m, log) = (&by_sums[s], &monomials[s][t], &self.logs[i]);
+                    let factor = form.sums[s].terms[t].factor;
+                    j.push((0..rows).map(|k| by_sum[k] * m[k] * factor * log[k] * weights[k]));
+                }
+            }
         }
         j
     }
@@ -185,7 +199,8 @@ impl Fit<'_> {
     }
 }
 
-fn guard(x: f64) -> f64 {
+/// A divisor that is not 0.
+pub(crate) fn guard(x: f64) -> f64 {
     if x == 0.0 { 1e-300 } else { x }
 }
 

@@ -49,6 +49,8 @@ pub struct Problem<'a> {
     pub forms: Forms,
     /// For every row the unit of the last digit that the target was printed with, such as 0.01 for "3.14"; nothing if it is not known.
     pub printed: Option<Vec<f64>>,
+    /// For every row the line of the file that it came from, so that rows can be named; nothing if there is no file.
+    pub lines: Option<Vec<u64>>,
     /// Units of the inputs, in their order, and of the target. They narrow the search, and the result is checked against them.
     pub units: Option<(Vec<Unit>, Unit)>,
     /// Whether constants may be recognised as constants of nature, such as the speed of light.
@@ -67,6 +69,7 @@ impl<'a> Problem<'a> {
             holdout: Holdout::default(),
             forms: Forms::default(),
             printed: None,
+            lines: None,
             units: None,
             physical_constants: false,
         };
@@ -94,6 +97,12 @@ impl<'a> Problem<'a> {
     /// The same with the unit of the last printed digit of the target in every row.
     pub fn printed(mut self, last_digits: Vec<f64>) -> Self {
         self.printed = Some(last_digits);
+        self
+    }
+
+    /// The same with the line of a file that every row came from.
+    pub fn lines(mut self, lines: Vec<u64>) -> Self {
+        self.lines = Some(lines);
         self
     }
 
@@ -139,6 +148,11 @@ impl<'a> Problem<'a> {
             && printed.len() != rows
         {
             return Err(Error::Length { what: "units of the last printed digit", got: printed.len(), want: rows });
+        }
+        if let Some(lines) = &self.lines
+            && lines.len() != rows
+        {
+            return Err(Error::Length { what: "lines of the rows", got: lines.len(), want: rows });
         }
         if let Some((units, _)) = &self.units
             && units.len() != self.inputs.len()

@@ -121,6 +121,13 @@ pub enum Flag {
         /// What it may be.
         name: &'static str,
     },
+    /// All rows but these are met exactly: they may be wrong.
+    Odd {
+        /// The rows, counted from 0.
+        rows: Vec<usize>,
+        /// The lines of the file that they came from, if that is known.
+        lines: Vec<u64>,
+    },
     /// The units of the formula do not fit those of the target.
     Units(String),
     /// Too few rows were held back for the claim `exact`.
@@ -149,6 +156,13 @@ impl Display for Flag {
                 write!(f, "candidate {} explains the rows as well and differs outside of their range", candidate + 1)
             }
             Flag::Nature { value, name } => write!(f, "{value:e} may be the {name}"),
+            Flag::Odd { rows, lines } => {
+                let own: Vec<u64> = rows.iter().map(|row| *row as u64 + 1).collect();
+                let (what, places) = if lines.is_empty() { ("row", &own) } else { ("line", lines) };
+                let places: Vec<String> = places.iter().map(u64::to_string).collect();
+                let plural = if places.len() == 1 { "" } else { "s" };
+                write!(f, "the formula is exact in all rows but {what}{plural} {}, which may be wrong", places.join(", "))
+            }
             Flag::Units(text) => f.write_str(text),
             Flag::FewRowsOutside => f.write_str("fewer rows were held back than the formula has constants"),
             Flag::Stopped => f.write_str("the search was stopped before its end"),
@@ -162,7 +176,7 @@ impl Display for Flag {
 pub struct Report {
     /// What can be said about the first candidate.
     pub verdict: Verdict,
-    /// How closely it meets the target, if it is exact.
+    /// How closely it meets the target, if it is exact, or exact but for the rows of [`Flag::Odd`].
     pub precision: Option<Precision>,
     /// The verdict in one sentence.
     pub sentence: String,

@@ -1,6 +1,6 @@
 //! The search: engines in turn until one formula is exact, then what can be said without one.
 
-use crate::columns::{Columns, Split};
+use crate::columns::{Columns, Split, View};
 use crate::dense::{Matrix, Qr, median, quantile};
 use crate::engine::{self, Sink};
 use crate::form::Form;
@@ -9,7 +9,7 @@ use crate::judge::{Judge, all_constants_are_meant, bits_of_constants, relative_w
 use crate::noisy::{self, Noisy, bits_of_form};
 use crate::polish::{Free, polish_roughly};
 use crate::report::{Candidate, Coefficient, Flag, Precision, Report, Verdict};
-use crate::{Error, Forms, Observer, Problem};
+use crate::{Error, Forms, Holdout, Observer, Problem};
 use crate::{constants, units, write};
 use nalm::Table;
 use nalm::digits::significant;
@@ -24,6 +24,19 @@ const OPERATIONS: f64 = 1e7;
 const OUTWEIGHED: f64 = 20.0;
 /// Rows below which noise is not told from a pattern.
 const FEW: usize = 60;
+/// When rows may be wrong: how many times the usual error they miss, how many times that of the row after them, their largest share,
+/// what may be left of the other rows' errors without them, and errors that are next to none, as a share of the target's deviation.
+struct Odd {
+    usual: f64,
+    gap: f64,
+    share: f64,
+    left: f64,
+    rounding: f64,
+}
+const ODD: Odd = Odd { usual: 20.0, gap: 4.0, share: 0.02, left: 0.1, rounding: 1e-8 };
+/// Where nothing explains the target, only candidates that say something about it are listed: the largest error outside, and the largest
+/// complexity.
+const TELLING: (f64, usize) = (0.5, 25);
 /// Candidates of a report.
 const CANDIDATES: usize = 12;
 
@@ -72,6 +85,75 @@ fn values(expression: &Expression, table: &Table) -> Vec<f64> {
 ///
 /// The same problem gives the same report on every machine. An observer can stop the search; what was found until then is reported.
 pub fn fit(problem: &Problem<'_>, observer: &mut dyn Observer) -> Result<Report, Error> {
+    let (report, odd) = fit_all_rows(problem, observer)?;
+    Ok(match odd.is_empty() {
+        true => report,
+        false => without(problem, odd, observer)?.unwrap_or(report),
+    })
+}
+
+/// The formula that is exact in all rows but these, if there is one. The verdict stays `approximate`, and a flag names the rows.
+fn without(problem: &Problem<'_>, odd: Vec<usize>, observer: &mut dyn Observer) -> Result<Option<Report>, Error> {
+    let all = problem.table.rows();
+    let kept: Vec<usize> = (0..all).filter(|k| !odd.contains(k)).collect();
+    let part = |column: &[f64]| kept.iter().map(|&k| column[k]).collect::<Vec<f64>>();
+    let names = problem.table.names().iter();
+    let columns = names.map(|name| Ok((name.clone(), part(problem.table.column(name)?))));
+    let table = Table::new(columns.collect::<Result<Vec<_>, Error>>()?)?;
+    let held_back = |rows: &Vec<usize>| (0..kept.len()).filter(|&k| rows.contains(&kept[k])).collect();
+    let holdout = match &problem.holdout {
+        Holdout::Rows(rows) => Holdout::Rows(held_back(rows)),
+        other => other.clone(),
+    };
+    let rest = Problem {
+        table: &table,
+        inputs: problem.inputs.clone(),
+        target: problem.target.clone(),
+        holdout,
+        printed: problem.printed.as_deref().map(part),
+        lines: None,
+        units: problem.units.clone(),
+        ..*problem
+    };
+    // A table of fewer rows may be one that cannot be fitted.
+    let Ok((mut better, _)) = fit_all_rows(&rest, observer) else { return Ok(None) };
+    if better.verdict != Verdict::Exact {
+        return Ok(None);
+    }
+    let lines = problem.lines.as_ref().map(|lines| odd.iter().map(|&k| lines[k]).collect()).unwrap_or_default();
+    let (met, missed) = (kept.len(), odd.len());
+    better.sentence = format!("Approximate: the formula is exact in {met} of {all} rows, and wrong in {missed}.");
+    better.verdict = Verdict::Approximate;
+    better.flags.insert(0, Flag::Odd { rows: odd, lines });
+    Ok(Some(better))
+}
+
+/// Rows that a formula misses by far more than all others, if it meets the others to rounding, or much better once it need not follow them.
+fn odd_rows(columns: &Columns, form: &Form, printed: Option<&[f64]>) -> Vec<usize> {
+    let Columns { x, y, .. } = columns;
+    let values = form.values(x, y.len());
+    let errors: Vec<f64> = values.iter().zip(y).map(|(v, y)| (v - y).abs()).collect();
+    let mut sorted = errors.clone();
+    sorted.sort_by(|a, b| b.total_cmp(a));
+    let few = ((ODD.share * y.len() as f64) as usize).max(1).min(y.len() - 1);
+    let usual = sorted[y.len() / 2];
+    let far = |k: &usize| sorted[*k] > ODD.usual * usual && sorted[*k] > ODD.gap * sorted[k + 1];
+    let Some(last) = (0..few).filter(far).last() else { return Vec::new() };
+    let (kept, odd): (Vec<usize>, Vec<usize>) = (0..y.len()).partition(|&k| errors[k] <= sorted[last + 1]);
+    let part = |x: &Vec<f64>| kept.iter().map(|&k| x[k]).collect::<Vec<f64>>();
+    let view = View { x: x.iter().map(part).collect(), y: part(y) };
+    let before: f64 = kept.iter().map(|&k| errors[k] * errors[k]).sum();
+    let fitted = polish_roughly(form, &view, &vec![1.0; kept.len()], &columns.mixed, &Free::Factors, 20);
+    // Squares that rounding leaves, a digit or two more generously.
+    let units: f64 = kept.iter().map(|&k| printed.map_or(0.0, |units| units[k] * units[k])).sum();
+    let spread = ODD.rounding * engine::deviation(y);
+    let rounding = units + spread * spread * kept.len() as f64;
+    let better = fitted.is_some_and(|fitted| fitted.squares < rounding.max(ODD.left * ODD.left * before));
+    if better { odd } else { Vec::new() }
+}
+
+/// The report, and the rows that may be wrong.
+fn fit_all_rows(problem: &Problem<'_>, observer: &mut dyn Observer) -> Result<(Report, Vec<usize>), Error> {
     problem.check()?;
     let split = Split::new(problem)?;
     let mut flags = Vec::new();
@@ -106,6 +188,15 @@ pub fn fit(problem: &Problem<'_>, observer: &mut dyn Observer) -> Result<Report,
     if desk.stopped {
         flags.push(Flag::Stopped);
     }
+    let inexact = outcome.as_ref().filter(|_| !desk.stopped);
+    let odd = inexact.map(|outcome| {
+        // The simplest first: others may have a pole where a row is wrong.
+        let mut forms: Vec<&Form> = outcome.others.iter().map(|(form, _)| form).chain([&outcome.form]).collect();
+        forms.sort_by(|a, b| bits_of_form(a).total_cmp(&bits_of_form(b)));
+        let odd = forms.into_iter().map(|form| odd_rows(&columns, form, printed));
+        odd.into_iter().find(|odd| !odd.is_empty()).unwrap_or_default()
+    });
+    let odd = odd.unwrap_or_default();
     let mut report =
         Reporter { table: problem.table, columns: &columns, split: &split, printed, flags }.report(desk.found, outcome);
     let best = report.candidates.first().filter(|_| report.verdict != Verdict::None);
@@ -124,7 +215,8 @@ pub fn fit(problem: &Problem<'_>, observer: &mut dyn Observer) -> Result<Report,
         let named: Vec<Flag> = named.collect();
         report.flags.extend(named);
     }
-    Ok(report)
+    let odd = if report.verdict == Verdict::Exact { Vec::new() } else { odd };
+    Ok((report, odd))
 }
 
 /// What is wrong with the units of a formula, if they are known.
@@ -269,10 +361,12 @@ impl Desk<'_> {
             let squares: f64 = (0..y.len()).map(|k| (values[k] - y[k]) * (values[k] - y[k])).sum();
             let rms = (squares / y.len() as f64).sqrt();
             // Near zeros of a wave the relative error has no bound, so a few rows may miss by more.
+            let spread = engine::deviation(y);
             errors.iter().all(|e| e.is_finite())
+                && (0..y.len()).all(|k| (values[k] - y[k]).abs() <= 1e-12 * (y[k].abs() + spread))
                 && median(errors.clone()) < 1e-13
                 && quantile(errors, 0.98) < 1e-10
-                && rms < 1e-10 * engine::deviation(y)
+                && rms < 1e-10 * spread
         };
         let functions = Functions::new(columns, split, &meets);
         match functions.search(self) {
@@ -440,7 +534,10 @@ impl Reporter<'_> {
             Flag::Ambiguous { candidate } => Some(*candidate),
             _ => None,
         });
-        let candidates = self.front(&all, ambiguous);
+        let mut candidates = self.front(&all, ambiguous);
+        if verdict == Verdict::None {
+            candidates.retain(|c| c.error_outside < TELLING.0 && c.complexity <= TELLING.1);
+        }
         if sentence.is_empty() {
             sentence = self.sentence(verdict, precision);
         }

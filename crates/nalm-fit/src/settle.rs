@@ -5,7 +5,7 @@ use crate::columns::View;
 use crate::constants;
 use crate::dense::{Matrix, Qr, dot, solve_damped};
 use crate::form::{Form, is_whole, outside, power};
-use crate::polish::lift;
+use crate::polish::{guard, lift};
 
 /// A form with settled constants.
 #[derive(Clone, Debug)]
@@ -91,7 +91,7 @@ impl<'a> Laid<'a> {
         for ((q, products), total) in self.sums.iter().zip(totals) {
             for product in products {
                 if state.free[place] {
-                    let slope = |k: usize| values[k] * q / total[k] * product[k] * self.weights[k];
+                    let slope = |k: usize| values[k] * q / guard(total[k]) * product[k] * self.weights[k];
                     j.push((0..rows).map(slope));
                 }
                 place += 1;

@@ -278,3 +278,69 @@ fn a_search_can_be_stopped_and_requests_can_be_wrong() {
     assert!(matches!(wrong(problem().printed(vec![0.1])), Error::Length { .. }));
     assert!(matches!(wrong(problem().units(Vec::new(), Unit::default())), Error::Length { .. }));
 }
+
+#[test]
+fn zeros_in_columns_hide_no_formula() {
+    let mut rng = Rng::fast("whole", Purpose::Data);
+    let mut whole = |count: usize| (0..count).map(|_| rng.uniform(-5.5, 5.5f64).round()).collect::<Vec<f64>>();
+    let line = vec![whole(120)];
+    let report = explained(&table(&line, target(&line, |x| 2.0 * x[0] + 3.0)));
+    assert_eq!(report.verdict, Verdict::Exact, "{report:?}");
+    assert_eq!(report.candidates[0].expression.to_string(), "2 * x1 + 3");
+    let product: Function = |x| (x[0] + x[1]) * (x[2] + 3.0 * x[3]);
+    let x: Vec<Vec<f64>> = (0..4).map(|_| whole(200)).collect();
+    let report = explained(&table(&x, target(&x, product)));
+    assert_eq!(report.verdict, Verdict::Exact, "{report:?}");
+    // With noise, too, and with rows in which a sum is nothing at all.
+    let mut noise = Rng::fast("noise", Purpose::Noise);
+    let x: Vec<Vec<f64>> = (0..2).map(|_| (0..200).map(|_| noise.uniform(-0.5, 6.5f64).round()).collect()).collect();
+    let y = target(&x, |x| 12.5 * x[0] + 7.0 * x[1]).iter().map(|y| y + 0.05 * noise.normal::<f64>()).collect();
+    let report = explained(&table(&x, y));
+    assert_eq!(report.verdict, Verdict::Consistent, "{report:?}");
+    assert_eq!(report.candidates[0].expression.to_string(), "12.5 * x1 + 7 * x2");
+    assert!(report.candidates[0].coefficients.iter().all(|c| c.low.is_finite() && c.high.is_finite()));
+}
+
+#[test]
+fn fifths_are_exponents_that_people_mean() {
+    let x = rows(1, 100, (1.0, 9.0), "fifths");
+    let report = explained(&table(&x, target(&x, |x| 3.0 * libm::pow(x[0], 1.4))));
+    assert_eq!((report.verdict, report.precision), (Verdict::Exact, Some(Precision::F64)), "{report:?}");
+}
+
+/// An expansion may meet every row to rounding. It is not the formula.
+#[test]
+fn what_looks_like_a_formula_is_not_called_exact() {
+    let x = [rows(1, 300, (0.01, 0.05), "small").remove(0), rows(1, 300, (1.0, 3.0), "factor").remove(0)];
+    let report = explained(&table(&x, target(&x, |x| libm::cos(x[0]) * x[1])));
+    assert_ne!(report.verdict, Verdict::Exact, "{report:?}");
+}
+
+#[test]
+fn wrong_lines_are_named_and_do_not_bend_the_formula() {
+    let x = rows(2, 150, (1.0, 90.0), "ledger");
+    let exact = target(&x, |x| 1.19 * x[0] * x[1]);
+    for digits in [None, Some(0.01)] {
+        let mut y = exact.clone();
+        if let Some(unit) = digits {
+            y.iter_mut().for_each(|y| *y = (*y / unit).round() * unit);
+        }
+        (y[70], y[120]) = (1.3 * y[70], y[120] + 500.0);
+        let table = table(&x, y);
+        let mut problem = Problem::new(&table, "y").unwrap().lines((0..150).map(|k| k + 2).collect());
+        if let Some(unit) = digits {
+            problem = problem.printed(vec![unit; 150]);
+        }
+        let report = fit(&problem, &mut ()).unwrap();
+        assert_eq!(report.verdict, Verdict::Approximate, "{report:?}");
+        assert_eq!(report.candidates[0].expression.to_string(), "1.19 * x1 * x2");
+        assert_eq!(report.flags, [Flag::Odd { rows: vec![70, 120], lines: vec![72, 122] }]);
+        assert!(report.flags[0].to_string().contains("lines 72, 122"), "{}", report.flags[0]);
+        assert!(report.sentence.contains("148 of 150 rows"), "{}", report.sentence);
+    }
+    // Errors with long tails are no wrong lines.
+    let mut rng = Rng::fast("tails", Purpose::Noise);
+    let y = exact.iter().map(|y| y + libm::exp(2.0 * rng.normal::<f64>())).collect();
+    let report = explained(&table(&x, y));
+    assert!(!report.flags.iter().any(|flag| matches!(flag, Flag::Odd { .. })), "{report:?}");
+}

@@ -31,6 +31,9 @@ pub(crate) fn run(registry: &Registry, arguments: &Fit) -> Result<()> {
         [] => headers.last().cloned().into_iter().collect(),
         given => columns(given, &headers)?,
     };
+    if let Some(path) = arguments.save.as_ref().filter(|path| is_network(path) && targets.len() > 1) {
+        bail!(Request(format!("{} holds one network; save one target at a time", path.display())));
+    }
     let (inputs, ignored) = (columns(&arguments.inputs, &headers)?, columns(&arguments.ignore, &headers)?);
     if let Some(both) = targets.iter().chain(&inputs).find(|name| ignored.contains(name)) {
         bail!(Request(format!("the column '{both}' is to be ignored and used; decide for one")));
@@ -59,7 +62,7 @@ pub(crate) fn run(registry: &Registry, arguments: &Fit) -> Result<()> {
         let names = sample.table.names().iter().filter(|name| !targets.contains(name));
         let own: Vec<String> = if inputs.is_empty() { names.cloned().collect() } else { inputs.clone() };
         let mut problem = Problem::new(&sample.table, target)?.inputs(own.clone());
-        problem = problem.holdout(holdout.clone()).printed(sample.printed(target)?);
+        problem = problem.holdout(holdout.clone()).printed(sample.printed(target)?).lines(sample.lines.clone());
         problem = problem.physical_constants(arguments.physical_constants).forms(match arguments.forms {
             Forms::Arithmetic => nalm_fit::Forms::Arithmetic,
             Forms::All => nalm_fit::Forms::All,
@@ -77,28 +80,47 @@ pub(crate) fn run(registry: &Registry, arguments: &Fit) -> Result<()> {
             break;
         }
     }
-    match language {
-        Some(language) => write(&answers, language)?,
+    // Whatever becomes of the one, the other is done: files are written if nobody reads what is printed, and answers are printed if a file cannot be written.
+    let printed = match language {
+        Some(language) => write(&answers, language),
         None if arguments.json => match answers.as_slice() {
-            [one] => super::print_json(&one.json())?,
-            all => super::print_json(&all.iter().map(Answer::json).collect::<Vec<_>>())?,
+            [one] => super::print_json(&one.json()),
+            all => super::print_json(&all.iter().map(Answer::json).collect::<Vec<_>>()),
         },
-        None => print(&answers)?,
-    }
-    if let Some(path) = &arguments.html {
-        files::replace(&*registry.files, path, page(&answers, &sample.table)?.as_bytes())?;
-        say!("{} is written", path.display());
-    }
-    if let Some(path) = arguments.save.as_ref().filter(|path| is_network(path)) {
-        save_network(registry, &answers, path)?;
-        say!("{} is written", path.display());
-    } else if let Some(path) = &arguments.save {
-        let models = answers.iter().map(|answer| Model::new(answer, &sample.table)).collect::<Result<_, Error>>()?;
-        Models::new(models).save(&*registry.files, path)?;
-        say!("{} is written; nalm predict and nalm check read it", path.display());
-    }
+        None => print(&answers),
+    };
+    keep(registry, arguments, &answers, &sample)?;
+    printed?;
     ensure!(!listening.is_asked_to_stop(), Error::Stopped);
     Ok(())
+}
+
+/// Writes the files that were asked for.
+fn keep(registry: &Registry, arguments: &Fit, answers: &[Answer], sample: &Sample) -> Result<()> {
+    if let Some(path) = &arguments.html {
+        files::replace(&*registry.files, path, page(answers, &sample.table)?.as_bytes())?;
+        say!("{} is written", path.display());
+    }
+    let Some(path) = &arguments.save else { return Ok(()) };
+    if is_network(path) {
+        save_network(registry, answers, path)?;
+        say!("{} is written", path.display());
+        return Ok(());
+    }
+    let (found, without): (Vec<&Answer>, Vec<&Answer>) = answers.iter().partition(|answer| answer.best().is_some());
+    if !found.is_empty() {
+        let models = found.into_iter().map(|answer| Model::new(answer, &sample.table));
+        Models::new(models.collect::<Result<_, Error>>()?).save(&*registry.files, path)?;
+        say!("{} is written; nalm predict and nalm check read it", path.display());
+    }
+    match without.first() {
+        Some(answer) => bail!(no_formula(answer)),
+        None => Ok(()),
+    }
+}
+
+fn no_formula(answer: &Answer) -> Error {
+    Request(format!("there is no formula for '{}': {}", answer.target, answer.report.sentence))
 }
 
 /// Whether a file is to hold a network instead of a formula.
@@ -108,12 +130,8 @@ fn is_network(path: &Path) -> bool {
 
 /// Saves a formula as the stack of units that computes it.
 fn save_network(registry: &Registry, answers: &[Answer], path: &Path) -> Result<()> {
-    let [answer] = answers else {
-        bail!(Request(format!("{} holds one network; save one target at a time", path.display())));
-    };
-    let Some(best) = answer.best() else {
-        bail!(Request(format!("there is no formula for '{}' to save: {}", answer.target, answer.report.sentence)));
-    };
+    let [answer] = answers else { return Ok(()) };
+    let Some(best) = answer.best() else { bail!(no_formula(answer)) };
     let Some((network, params)) = stack(&best.expression, &answer.columns(&best.expression))? else {
         bail!(Request(format!(
             "the formula of '{}' is no product of sums of columns, and so no stack of units; save it as .json",
@@ -257,9 +275,7 @@ fn units(registry: &Registry, arguments: &Fit, sample: &Sample) -> Result<Option
 fn write(answers: &[Answer], language: Language) -> Result<()> {
     let mut out = std::io::stdout().lock();
     for answer in answers {
-        let Some(best) = answer.best() else {
-            bail!(Request(format!("there is no formula for '{}': {}", answer.target, answer.report.sentence)));
-        };
+        let Some(best) = answer.best() else { bail!(no_formula(answer)) };
         let columns = answer.columns(&best.expression);
         match language {
             Language::Rust | Language::C | Language::Python => {

@@ -61,7 +61,9 @@ pub(crate) fn with_rest(
     let mut times = vec![0.0; columns];
     powers.iter().for_each(|(i, p)| times[*i] = *p);
     let rest = view.divided(&keep, &times);
-    if rest.y.iter().any(|y| !y.is_finite()) {
+    // A row in which a divisor is 0 says nothing about the rest; too many of them are a wrong guess.
+    let rest = if rest.y.iter().all(|y| y.is_finite()) { rest } else { rest.filtered(|k| rest.y[k].is_finite()) };
+    if 4 * rest.rows() < 3 * view.rows() {
         return ControlFlow::Continue(());
     }
     look(&rest, &|form| form.lifted(&keep, columns, &times))

@@ -9,7 +9,7 @@ use crate::dense::{Matrix, dot};
 const KEPT: (usize, usize) = (6, 30);
 
 /// The best sets of columns of a library beside a base, by the bits of what they leave of a target and their own: some of every size up to
-/// `most`, the best first.
+/// `most`, size by size.
 pub(crate) fn best(
     base: &Basis,
     target: &[f64],

@@ -22,8 +22,8 @@ impl Engine for Logarithms {
     }
 
     fn search(&self, view: &View, sink: &mut dyn Sink) -> ControlFlow<()> {
-        let Some(sign) = view.sign() else { return ControlFlow::Continue(()) };
         let view = view.without_zeros();
+        let Some(sign) = view.sign() else { return ControlFlow::Continue(()) };
         let space = Space::new(&view, None);
         for &sums in self.shapes {
             let settings = Settings { starts: self.starts, kept: 4, good: 1e-7 };

@@ -171,7 +171,7 @@ pub(crate) fn grown(
     let mut slopes: Vec<Vec<f64>> = Vec::new();
     for sum in &form.sums {
         let total = Form::sum(1.0, 1.0, sum.terms.clone(), d).values(&view.x, rows);
-        slopes.push((0..rows).map(|k| values[k] * sum.power / total[k] * weights[k]).collect());
+        slopes.push((0..rows).map(|k| values[k] * sum.power / crate::polish::guard(total[k]) * weights[k]).collect());
         for t in &sum.terms {
             let mut column = slopes[slopes.len() - 1].clone();
             crate::form::multiply(&mut column, &view.x, &t.powers);

@@ -87,7 +87,7 @@ fn fewer(view: &View, sink: &mut dyn Sink) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
 
-/// Offers a stack, if it is right.
+/// Offers a stack, as promising only if it is right.
 fn offer(trained: &Trained, columns: usize, sink: &mut dyn Sink) -> ControlFlow<(), bool> {
     let right = trained.error < if trained.powers.iter().all(|p| *p == 1.0) { RIGHT } else { NEARLY };
     for least in [1e-2, 1e-5] {
@@ -106,7 +106,7 @@ fn train(
     sink: &mut dyn Sink,
 ) -> ControlFlow<(), Option<Trained>> {
     let (rows, d) = (view.rows(), view.columns());
-    let params = factors * (d + 1);
+    let params = factors * (d + if above == Above::Nmu { 1 } else { 3 });
     let cost = (params * params * (rows + params)) as f64;
     if rows < params || cost * (ITERATIONS * starts) as f64 > MOST {
         return ControlFlow::Continue(None);
@@ -148,6 +148,9 @@ fn train(
             }
         }
         let error = fit.relative_loss().sqrt();
+        if error.is_nan() {
+            continue;
+        }
         if best.as_ref().is_none_or(|best| error < best.error) {
             let powers = match above {
                 Above::Nmu => vec![1.0; factors],
@@ -196,7 +199,11 @@ fn product(trained: &Trained, columns: usize, least: f64) -> Form {
         let kept = (0..columns).filter(|&i| row[i].abs() > least * largest);
         let unit = |i: usize| (0..columns).map(|j| f64::from(i == j)).collect();
         let terms = kept.map(|i| Term { factor: row[i], powers: unit(i) }).collect();
-        form.sums.push(Sum { power, terms });
+        let terms: Vec<Term> = terms;
+        // A sum of nothing makes the product 0 everywhere; no such stack is a formula.
+        if !terms.is_empty() {
+            form.sums.push(Sum { power, terms });
+        }
     }
     form
 }

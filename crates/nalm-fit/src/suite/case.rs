@@ -19,7 +19,7 @@ pub struct Case {
     pub class: String,
     /// What makes the target.
     pub formula: Expression,
-    /// Whether the formula can be found: a table has one, unless it depends on columns that are not shown.
+    /// Whether the formula depends on columns that are not shown, so that it cannot be found.
     pub hidden: bool,
     /// What others reach on it, by the column of the file: shares of 1, or percents, as they were published.
     pub published: Vec<(String, f64)>,

@@ -8,6 +8,10 @@ use nalm::expression::{Expression, Language};
 
 /// Two formulas are the same if they differ by no more than this.
 const SAME: f64 = 1e-6;
+/// The same for a formula that is called exact to double precision.
+const SAME_F64: f64 = 1e-10;
+/// The class of tables that hold no formula of the kinds that are looked for.
+const NO_FORMULA: &str = "no formula";
 /// Rows to compare on.
 const ROWS: usize = 400;
 
@@ -74,7 +78,7 @@ pub fn run(
     let start = clock();
     let report = fit(&problem, observer)?;
     let seconds = clock() - start;
-    let best = report.candidates.first();
+    let best = report.candidates.first().filter(|_| report.verdict != Verdict::None);
     let expression = best.map(|best| &best.expression);
     let fresh = fresh(case, settings.seed);
     let difference = expression.map_or(f64::INFINITY, |found| difference(&fresh, found));
@@ -82,10 +86,14 @@ pub fn run(
     let structure = constants || expression.is_some_and(|found| same_structure(case, settings.seed, &fresh, found));
     let exact = report.verdict == Verdict::Exact;
     let noisy = settings.noise.max(case.noise) > 0.0;
+    // Double precision leaves less room than printed digits.
+    let false_exact = exact && difference > if report.precision == Some(Precision::F64) { SAME_F64 } else { SAME };
     let right = match (case.hidden, noisy) {
         (true, _) => matches!(report.verdict, Verdict::None | Verdict::Approximate),
         (false, true) => structure,
-        (false, false) => exact && constants,
+        // The truth is nothing that could be found, or hardly: then it is right to claim nothing.
+        (false, false) if case.class == NO_FORMULA && !exact => true,
+        (false, false) => exact && constants && !false_exact,
     };
     Ok(Outcome {
         id: case.id.clone(),
@@ -99,7 +107,7 @@ pub fn run(
         structure,
         right,
         exact,
-        false_exact: exact && !constants,
+        false_exact,
         seconds,
     })
 }

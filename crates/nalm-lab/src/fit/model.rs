@@ -68,11 +68,11 @@ impl Model {
             bail!("there is no formula for '{}' to save: {}", answer.target, answer.report.sentence);
         };
         let columns: Vec<String> = answer.columns(&best.expression).into_iter().map(Into::into).collect();
-        let tolerance = match (answer.report.verdict, answer.report.noise) {
-            (Verdict::Exact, _) if answer.report.precision == Some(Precision::Printed) => Tolerance::Absolute(0.0),
-            (Verdict::Exact, _) => Tolerance::Relative(ROUNDING),
-            (Verdict::Consistent, Some((Noise::Relative, size))) => Tolerance::Relative(DEVIATIONS * size),
-            (Verdict::Consistent, Some((_, size))) => Tolerance::Absolute(DEVIATIONS * size),
+        let tolerance = match (answer.report.precision, answer.report.verdict, answer.report.noise) {
+            (Some(Precision::Printed), ..) => Tolerance::Absolute(0.0),
+            (Some(_), ..) => Tolerance::Relative(ROUNDING),
+            (None, Verdict::Consistent, Some((Noise::Relative, size))) => Tolerance::Relative(DEVIATIONS * size),
+            (None, Verdict::Consistent, Some((_, size))) => Tolerance::Absolute(DEVIATIONS * size),
             _ => {
                 let (numbers, target) = (Numbers::new(table)?, table.column(&answer.target)?);
                 let square = |row: usize| {

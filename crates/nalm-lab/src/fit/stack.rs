@@ -28,7 +28,7 @@ pub fn stack(formula: &Expression, columns: &[&str]) -> Result<Option<Trained>, 
 /// Adds the factors of an expression, each as weights of the columns, and multiplies the scale by the others.
 fn factors(expression: &Expression, columns: &[&str], scale: &mut f64, rows: &mut Vec<Vec<f64>>) -> Option<()> {
     match expression {
-        Expression::Number(_) | Expression::Pi => *scale *= expression.evaluate(&|_| f64::NAN),
+        number if is_number(number) => *scale *= number.evaluate(&|_| f64::NAN),
         Expression::Product(all) => all.iter().try_for_each(|one| factors(one, columns, scale, rows))?,
         Expression::Power(base, power) if power.fract() == 0.0 && (1.0..=MOST_FACTORS as f64).contains(power) => {
             (0..*power as usize).try_for_each(|_| factors(base, columns, scale, rows))?;
@@ -42,14 +42,20 @@ fn factors(expression: &Expression, columns: &[&str], scale: &mut f64, rows: &mu
     (rows.len() <= MOST_FACTORS).then_some(())
 }
 
+/// Whether an expression is a number, such as pi / 3.
+fn is_number(expression: &Expression) -> bool {
+    let mut columns = 0;
+    expression.variables(&mut |_| columns += 1);
+    columns == 0
+}
+
 /// Adds what an expression is of every column, if it is a sum of multiples of them.
 fn sum(expression: &Expression, columns: &[&str], times: f64, row: &mut [f64]) -> Option<()> {
     match expression {
         Expression::Variable(name) => row[columns.iter().position(|column| column == name)?] += times,
         Expression::Sum(terms) => terms.iter().try_for_each(|term| sum(term, columns, times, row))?,
         Expression::Product(all) => {
-            let is_number = |one: &&Expression| matches!(one, Expression::Number(_) | Expression::Pi);
-            let (numbers, others): (Vec<&Expression>, Vec<&Expression>) = all.iter().partition(is_number);
+            let (numbers, others): (Vec<&Expression>, Vec<&Expression>) = all.iter().partition(|one| is_number(one));
             let [other] = others[..] else { return None };
             let number: f64 = numbers.iter().map(|number| number.evaluate(&|_| f64::NAN)).product();
             sum(other, columns, times * number, row)?;
@@ -68,7 +74,7 @@ mod tests {
     fn a_stack_has_the_values_of_its_formula_and_comes_back_from_its_bytes() {
         let columns = ["a", "b c", "d"];
         let x = [1.25, -3.5, 0.75];
-        for text in ["a", "1.2 * a * d", "2 * a - 0.5 * `b c` + pi * d", "3 * (a + 2 * d)^2 * (`b c` - a) * d"] {
+        for text in ["a", "1.2 * a * d", "2 * a - 0.5 * `b c` + pi * d", "3 * (a + 2 * d)^2 * (`b c` - a) * d", "(a + `b c` + d) / 3", "pi / 3 * a^2 * d"] {
             let formula: Expression = text.parse().unwrap();
             let (network, params) = stack(&formula, &columns).unwrap().unwrap();
             let bytes = save::to_bytes(&network, &params).unwrap();

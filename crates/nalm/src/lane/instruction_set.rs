@@ -117,17 +117,36 @@ impl InstructionSet {
     }
 }
 
-/// Work that is worth compiling for every [`InstructionSet`]. `run` must be `#[inline(always)]`, or it keeps the portable code.
-pub(crate) trait Kernel {
+/// Work that is worth compiling for every [`InstructionSet`]. [`Kernel::run`] must be `#[inline(always)]`, as must be what it calls in its loops, or it keeps the portable
+/// code. Nothing is fused, so the bits are the same with every set.
+pub trait Kernel {
+    /// What comes of it.
     type Output;
     /// Whether it is compiled for every set, and not for the portable one alone ([`crate::Real::EVERYWHERE`]).
     const EVERYWHERE: bool = true;
+    /// The work itself.
     fn run(self) -> Self::Output;
 }
 
 /// Executes a kernel with these instructions.
+///
+/// ```
+/// use nalm::lane::{InstructionSet, Kernel, run};
+///
+/// struct Product<'a>(&'a [f64], &'a [f64]);
+///
+/// impl Kernel for Product<'_> {
+///     type Output = f64;
+///     #[inline(always)]
+///     fn run(self) -> f64 {
+///         self.0.iter().zip(self.1).map(|(a, b)| a * b).sum()
+///     }
+/// }
+///
+/// assert_eq!(run(InstructionSet::best(), Product(&[1.0, 2.0], &[3.0, 4.0])), 11.0);
+/// ```
 #[inline(always)]
-pub(crate) fn run<K: Kernel>(instructions: InstructionSet, kernel: K) -> K::Output {
+pub fn run<K: Kernel>(instructions: InstructionSet, kernel: K) -> K::Output {
     if !K::EVERYWHERE {
         return portable(kernel);
     }

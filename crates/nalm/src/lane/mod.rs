@@ -9,8 +9,7 @@ pub mod each;
 mod instruction_set;
 pub mod linear;
 
-pub use instruction_set::{InstructionKind, InstructionSet};
-pub(crate) use instruction_set::{Kernel, run};
+pub use instruction_set::{InstructionKind, InstructionSet, Kernel, run};
 
 use crate::{Real, sums};
 use std::ops::{Add, AddAssign, Div, Index, IndexMut, Mul, Neg, Sub};
