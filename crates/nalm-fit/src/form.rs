@@ -46,6 +46,8 @@ pub(crate) fn power(x: f64, e: f64) -> f64 {
             2 => x * x,
             3 => x * x * x,
             4 => (x * x) * (x * x),
+            5 => (x * x) * (x * x) * x,
+            6 => (x * x * x) * (x * x * x),
             _ => libm::pow(x, whole.abs()),
         };
         return if whole < 0.0 { 1.0 / positive } else { positive };
@@ -53,6 +55,10 @@ pub(crate) fn power(x: f64, e: f64) -> f64 {
     match e {
         0.5 => x.sqrt(),
         -0.5 => 1.0 / x.sqrt(),
+        1.5 => x * x.sqrt(),
+        -1.5 => 1.0 / (x * x.sqrt()),
+        2.5 => (x * x) * x.sqrt(),
+        -2.5 => 1.0 / ((x * x) * x.sqrt()),
         _ if x < 0.0 => f64::NAN,
         _ => libm::pow(x, e),
     }

@@ -139,12 +139,10 @@ impl Fit<'_> {
             if self.rough && !whole && sum.power > 0.0 && !lift(&mut total) {
                 return None;
             }
-            for k in 0..rows {
-                if !whole && total[k] <= 0.0 {
-                    return None;
-                }
-                values[k] *= if whole { power(total[k], sum.power) } else { libm::pow(total[k], sum.power) };
+            if !whole && total.iter().any(|t| *t <= 0.0) {
+                return None;
             }
+            values.iter_mut().zip(&total).for_each(|(v, t)| *v *= power(*t, sum.power));
             totals.push(total);
             monomials.push(own);
         }

@@ -8,6 +8,9 @@ use nalm::{Error, InstructionSet};
 /// The digit classifier of the static tasks for images of `side` x `side` x `channels`: two 3x3 convolutions, pooling, two dense layers, and
 /// the expected digit. 1,199,882 parameters for 28 x 28 x 1; 544,810 for 21 x 21 x 2.
 pub fn digit_classifier(side: usize, channels: usize, set: InstructionSet) -> Result<Net, Error> {
+    if side < 6 {
+        return Err(Error::TooFew { what: "number of rows of an image", got: side, least: 6 });
+    }
     let conv = |side, inputs, outputs| Geometry { height: side, width: side, inputs, outputs, kernel: 3 };
     let cells = (side - 4) / 2;
     Net::new(

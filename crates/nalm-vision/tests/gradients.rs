@@ -5,11 +5,13 @@ use nalm::{Error, InstructionSet, Rng};
 use nalm_vision::vector::Scalar;
 use nalm_vision::{Activation, Geometry, Layer, Mode, Net, networks};
 
+const TRAIN: Mode<'static> = Mode::Train { key: "key" };
+
 /// The mean of squared outputs, weighted so that no two samples count alike.
-fn loss<R: Scalar>(net: &Net, p: &[R], x: &[R], key: &str) -> (f64, Vec<R>) {
+fn loss<R: Scalar>(net: &Net, p: &[R], x: &[R], mode: Mode<'_>) -> (f64, Vec<R>) {
     let samples = x.len() / net.input_len();
     let mut work = net.workspace(samples);
-    net.forward(p, x, &mut work, Mode::Train { key }, 1);
+    net.forward(p, x, &mut work, mode, 1);
     let mut y = Vec::new();
     work.outputs(net, &mut y);
     let weight = |k: usize| 1.0 + 0.1 * (k % 7) as f64;
@@ -30,16 +32,16 @@ fn setting<R: Scalar>(net: &Net, samples: usize) -> (Vec<R>, Vec<R>) {
 }
 
 /// The worst relative error over random directions. A direction that crosses a kink of max or ReLU is retried with a smaller step.
-fn worst(net: &Net, samples: usize, directions: usize) -> f64 {
+fn worst(net: &Net, samples: usize, directions: usize, mode: Mode<'_>) -> f64 {
     let (p, x) = setting::<f64>(net, samples);
-    let (_, gradient) = loss(net, &p, &x, "key");
+    let (_, gradient) = loss(net, &p, &x, mode);
     let mut rng = Rng::fast("directions", Purpose::Data);
     let mut worst = 0f64;
     for _ in 0..directions {
         let d: Vec<f64> = (0..p.len()).map(|_| rng.uniform(-1.0, 1.0)).collect();
         let gradient: f64 = gradient.iter().zip(&d).map(|(g, d)| g * d).sum();
         let error = [1e-5, 1e-6, 1e-7].into_iter().map(|h| {
-            let at = |h: f64| loss(net, &p.iter().zip(&d).map(|(p, d)| p + h * d).collect::<Vec<_>>(), &x, "key").0;
+            let at = |h: f64| loss(net, &p.iter().zip(&d).map(|(p, d)| p + h * d).collect::<Vec<_>>(), &x, mode).0;
             let difference = (at(h) - at(-h)) / (2.0 * h);
             (difference - gradient).abs() / gradient.abs().max(difference.abs()).max(1e-9)
         });
@@ -126,10 +128,11 @@ fn layers() -> Vec<(&'static str, Result<Net, Error>)> {
 fn every_layer_has_the_gradient_of_its_differences() {
     for (name, net) in layers() {
         let net = net.unwrap_or_else(|error| panic!("{name}: {error}"));
-        for samples in [1, 19] {
-            let error = worst(&net, samples, 6);
+        // With whatever the last pass dropped, or nothing.
+        for (samples, mode) in [(1, TRAIN), (19, TRAIN), (3, Mode::Eval)] {
+            let error = worst(&net, samples, 6, mode);
             println!("{name}, {samples} samples: {error:.1e}");
-            assert!(error < 1e-5, "{name}: {error:e}");
+            assert!(error < 1e-5, "{name}, {mode:?}: {error:e}");
         }
     }
 }
@@ -143,7 +146,7 @@ fn whole_networks_have_the_gradient_of_their_differences() {
         ("regressor", networks::digit_regressor(InstructionSet::best())),
         ("localisation", networks::localisation(InstructionSet::best())),
     ] {
-        let error = worst(&net.unwrap(), 3, 20);
+        let error = worst(&net.unwrap(), 3, 20, TRAIN);
         println!("{name}: {error:.1e}");
         assert!(error < 1e-5, "{name}: {error:e}");
     }
@@ -193,13 +196,13 @@ fn instruction_sets_and_precisions_agree() {
     for (name, make) in networks {
         let net = make(InstructionSet::PORTABLE).unwrap();
         let (p, x) = setting::<f64>(&net, 5);
-        let want = loss(&net, &p, &x, "key").1;
+        let want = loss(&net, &p, &x, TRAIN).1;
         let size = want.iter().map(|g| g * g).sum::<f64>().sqrt();
         let narrow = |v: &[f64]| v.iter().map(|&v| v as f32).collect::<Vec<f32>>();
-        let first = loss(&net, &narrow(&p), &narrow(&x), "key");
+        let first = loss(&net, &narrow(&p), &narrow(&x), TRAIN);
         for set in InstructionSet::available() {
             let net = make(set).unwrap();
-            let (error, got) = loss(&net, &narrow(&p), &narrow(&x), "key");
+            let (error, got) = loss(&net, &narrow(&p), &narrow(&x), TRAIN);
             assert_eq!((error.to_bits(), &got), (first.0.to_bits(), &first.1), "{name}, {}", set.name());
             let difference = got.iter().zip(&want).map(|(g, w)| (f64::from(*g) - w).powi(2)).sum::<f64>().sqrt();
             assert!(difference < 1e-4 * size, "{name}, {}: {:e}", set.name(), difference / size);

@@ -1,4 +1,4 @@
-//! Bias, ReLU and 2x2 max-pooling in one pass, which keeps the pooled value and one byte: which of the four won.
+//! ReLU and 2x2 max-pooling in one pass, which keeps the pooled value and one byte: which of the four won.
 
 use crate::vector::{Kernel, LANES, Scalar, run};
 use nalm::{InstructionSet, Lane};

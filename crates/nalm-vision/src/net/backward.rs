@@ -44,8 +44,8 @@ impl Net {
             let dx = dx.as_mut().and_then(Iterator::next);
             blocks.push(BackwardBlock { first, count, gradients, partial, scratch, dx });
         }
-        let (kept, which, dense) = (&work.kept, &work.which, &work.dense);
-        team::each(threads, blocks, |block| self.backward_block(p, x, kept, which, dense, dy, block, wanted));
+        let (kept, which, dense, dropped) = (&work.kept, &work.which, &work.dense, work.dropped);
+        team::each(threads, blocks, |block| self.backward_block(p, x, kept, which, dense, dy, dropped, block, wanted));
         self.gather(x, work, gradient, threads);
     }
 
@@ -57,6 +57,7 @@ impl Net {
         which: &[Vec<u8>],
         weights: &[Option<[Copied<R>; 2]>],
         dy: &[R],
+        dropped: bool,
         mut block: BackwardBlock<'_, R>,
         wanted: impl Fn(usize) -> bool,
     ) {
@@ -70,6 +71,8 @@ impl Net {
         let Scratch { gradient, below, dense, patches, live, strips, .. } = &mut *block.scratch;
         gradient.resize(count * outputs);
         gradient.copy_from_slice(&dy[own(dy, outputs)]);
+        // What was not dropped was scaled up.
+        let scale = |drop: f64| if dropped { R::of(1.0 / (1.0 - drop)) } else { R::ONE };
         let mut end = block.partial.len();
         for (k, layer) in self.layers.iter().enumerate().rev() {
             let x_len = layer.input_len();
@@ -87,10 +90,10 @@ impl Net {
                 }
                 Layer::Dense { inputs, outputs, activation, drop } => {
                     let y = &kept[k][own(&kept[k], outputs)];
-                    let scale = R::of(1.0 / (1.0 - drop));
+                    let scale = scale(drop);
                     let own_gradients = &mut block.gradients[k][..count * outputs];
                     for ((d, &y), &dy) in own_gradients.iter_mut().zip(y).zip(gradient.iter()) {
-                        *d = dy * activation.gradient(y) * if drop > 0.0 { scale } else { R::ONE };
+                        *d = dy * activation.gradient(y) * scale;
                     }
                     if let Some([_, weights]) = weights[k].as_ref().filter(|_| wanted(k)) {
                         let (from, to) = (Shape::new(count, outputs), Shape::new(count, inputs));
@@ -108,7 +111,7 @@ impl Net {
                     end = start;
                     let len = layer.output_len();
                     let y = &kept[k][own(&kept[k], len)];
-                    let scale = R::of(1.0 / (1.0 - drop));
+                    let scale = scale(drop);
                     let Some(live) = &mut live[k] else { continue };
                     for s in 0..count {
                         let (x, dy) = (&x[s * x_len..(s + 1) * x_len], &gradient[s * len..(s + 1) * len]);

@@ -11,9 +11,16 @@ use nalm::rng::{Fast, Purpose};
 
 impl Net {
     /// Computes the outputs of a batch; they stay in the workspace.
+    ///
+    /// # Panics
+    ///
+    /// If `x` holds more images than the workspace is for, or part of one.
     pub fn forward<R: Scalar>(&self, p: &[R], x: &[R], work: &mut Workspace<R>, mode: Mode<'_>, threads: usize) {
         let samples = x.len() / self.input_len();
+        assert_eq!(x.len(), samples * self.input_len(), "whole images");
+        assert!(samples.div_ceil(BLOCK) <= work.scratch.len(), "{samples} images are more than the workspace is for");
         work.samples = samples;
+        work.dropped = matches!(mode, Mode::Train { .. });
         let mut prepared: Vec<Box<dyn FnOnce() + Send + '_>> = Vec::new();
         for (k, (packed, dense)) in work.packed.iter_mut().zip(&mut work.dense).enumerate() {
             let p = &p[self.starts[k]..self.starts[k + 1]];
@@ -50,10 +57,11 @@ impl Net {
         mode: Mode<'_>,
     ) {
         let samples = block.x.len() / self.input_len();
+        let drops = self.layers.iter().any(Layer::drops);
         let mut dice: Vec<Option<Fast>> = (0..samples)
             .map(|s| match mode {
-                Mode::Train { key } => Some(Fast::open(&format!("{key}|{}", block.first + s), Purpose::Noise)),
-                Mode::Eval => None,
+                Mode::Train { key } if drops => Some(Fast::open(&format!("{key}|{}", block.first + s), Purpose::Noise)),
+                _ => None,
             })
             .collect();
         let Scratch { room, words, strips, .. } = &mut *block.scratch;

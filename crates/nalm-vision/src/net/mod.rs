@@ -57,6 +57,11 @@ pub enum Layer {
 }
 
 impl Layer {
+    /// Whether it drops numbers in training.
+    fn drops(&self) -> bool {
+        matches!(*self, Layer::Conv { drop, .. } | Layer::Dense { drop, .. } if drop > 0.0)
+    }
+
     /// Checks that its sizes make sense and that its dropout is of a kind that the gradient knows.
     fn check(&self) -> Result<(), nalm::Error> {
         let size = |what, n: usize| nalm::Error::check(n > 0, what, n as f64, "at least 1");

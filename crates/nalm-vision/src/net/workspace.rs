@@ -54,6 +54,7 @@ impl Net {
                 })
                 .collect(),
             samples: 0,
+            dropped: false,
         }
     }
 
@@ -108,6 +109,8 @@ pub struct Workspace<R> {
     pub(super) dense: Vec<Option<[Copied<R>; 2]>>,
     pub(super) scratch: Vec<Scratch<R>>,
     pub(super) samples: usize,
+    /// Whether the last forward pass dropped numbers and scaled the others up.
+    pub(super) dropped: bool,
 }
 
 impl<R: Scalar> Workspace<R> {

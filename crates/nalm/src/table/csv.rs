@@ -370,7 +370,7 @@ fn read(reader: impl Read, name: &str, columns: Option<&[&str]>, most: u64) -> R
 /// A cell for a message: a cell may hold a book.
 pub(super) fn shortened(cell: &str) -> String {
     const MOST: usize = 40;
-    let mut all = cell.chars().map(|c| if c == '\n' { ' ' } else { c });
+    let mut all = cell.chars().map(|c| if c.is_control() { ' ' } else { c });
     let start: String = all.by_ref().take(MOST).collect();
     if all.next().is_some() { start + "…" } else { start }
 }

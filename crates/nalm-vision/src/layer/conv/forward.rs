@@ -159,8 +159,7 @@ struct Tile<'a, R> {
 }
 
 impl<R: Scalar> Tile<'_, R> {
-    /// A tile such that the rest of the row is cut into tiles of about equal width, none of them too narrow to hide the latency of its sums
-    /// if that can be helped; returns its pixels.
+    /// A tile of one of the widths that are compiled, the rest of the row being cut as evenly as these allow; returns its pixels.
     #[inline(always)]
     fn best<const FMA: bool, const PIXELS: usize, const VECTORS: usize>(
         &self,

@@ -17,7 +17,7 @@ pub(crate) use weights::{Room, Weights};
 
 use crate::vector::LANES;
 
-/// Fewer input channels than this make runs too short for the sparse gradient, and for transforms of inputs.
+/// Fewer input channels than this make runs too short to be added up one by one, and for transforms of inputs.
 pub(crate) const NARROW: usize = 8;
 
 /// The shape of a convolution.
