@@ -883,6 +883,9 @@ pub(crate) struct Predict {
     /// Where to write [default: the standard output]
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
+    /// Whether the line below the names holds units: row
+    #[arg(long, value_name = "row", value_parser = ["row"])]
+    pub(crate) units: Option<String>,
     #[command(flatten)]
     pub(crate) dialect: Csv,
 }
@@ -902,6 +905,9 @@ pub(crate) struct Check {
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Whether the line below the names holds units: row
+    #[arg(long, value_name = "row", value_parser = ["row"])]
+    pub(crate) units: Option<String>,
     #[command(flatten)]
     pub(crate) dialect: Csv,
 }

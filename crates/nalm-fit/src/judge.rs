@@ -185,7 +185,11 @@ impl<'a> Judge<'a> {
         let plain = (0..y.len()).filter(|&k| y[k] != 0.0).map(|k| (values[k] - y[k]).abs() / y[k].abs()).collect();
         // Conditions are large where a sum nearly cancels everywhere, so the plain error must be small as well.
         let exact = inside < 1e-14 && outside < 1e-14 && worst < 3e-13 && median(plain) < 1e-12;
-        let exact = exact && bits_of_constants(&form) <= MOST_BITS && !looks_alike(&form) && self.are_known(&form);
+        let exact = exact
+            && bits_of_constants(&form) <= MOST_BITS
+            && !looks_alike(&form)
+            && !interpolates(self.columns, &form)
+            && self.are_known(&form);
         Judged { exact, form }
     }
 
@@ -230,6 +234,33 @@ impl<'a> Judge<'a> {
         let other = multiplied_out(raw).filter(better);
         Some((form, other))
     }
+}
+
+/// Whether sums have as many powers of a column as the column has values, three or more: they can be drawn through whatever stands
+/// there, and say nothing about other values.
+pub(crate) fn interpolates(columns: &Columns, form: &Form) -> bool {
+    let powers = |sum: &Sum, i: usize| {
+        let mut powers: Vec<f64> = sum.terms.iter().map(|t| t.powers[i]).collect();
+        powers.sort_by(f64::total_cmp);
+        powers.dedup();
+        powers.len()
+    };
+    let threads = |i: usize| {
+        let all = 1 + form.sums.iter().map(|sum| powers(sum, i) - 1).sum::<usize>();
+        all >= 3 && !has_more_values(&columns.x[i], all)
+    };
+    (0..columns.x.len()).any(threads) || form.add.as_ref().is_some_and(|add| interpolates(columns, add))
+}
+
+/// Whether a column has more than so many different values.
+fn has_more_values(column: &[f64], most: usize) -> bool {
+    let mut seen: Vec<f64> = Vec::new();
+    column.iter().any(|x| {
+        if !seen.contains(x) {
+            seen.push(*x);
+        }
+        seen.len() > most
+    })
 }
 
 /// How near a constant of an expansion comes to the number that it stands for, and how simple that number is.

@@ -382,7 +382,8 @@ impl<'a> Noisy<'a> {
     pub(crate) fn run(mut self, leftovers: &[(Form, &'static str)], sink: &mut dyn Sink) -> Option<Outcome> {
         let stopped = self.search(leftovers, sink).is_break();
         self.pool.sort_by(|a, b| a.bits.total_cmp(&b.bits));
-        if self.model == Model::Additive && !stopped && !self.pool.is_empty() {
+        let usual = self.model;
+        if usual != Model::Relative && !stopped && !self.pool.is_empty() {
             // Does noise in proportion to the target explain the errors better?
             let additive = std::mem::take(&mut self.pool);
             self.weigh(Model::Relative);
@@ -396,13 +397,14 @@ impl<'a> Noisy<'a> {
                 // Whether it was stopped or not, what was found counts.
                 let _ = self.search(&best, sink);
             } else {
-                self.weigh(Model::Additive);
+                self.weigh(usual);
                 self.best = additive[0].bits;
                 self.pool = additive;
             }
             self.pool.sort_by(|a, b| a.bits.total_cmp(&b.bits));
         }
         self.fit_to_more_rows();
+        self.weigh_by_values();
         self.outcome()
     }
 
@@ -415,6 +417,27 @@ impl<'a> Noisy<'a> {
         self.view = self.columns.view(self.rows);
         let found = std::mem::take(&mut self.pool);
         self.weigh(self.model);
+        for fitted in found.iter().take(SETTLED) {
+            self.engine = fitted.engine;
+            self.consider(&fitted.form);
+        }
+        if self.pool.is_empty() {
+            self.pool = found;
+        }
+        self.pool.sort_by(|a, b| a.bits.total_cmp(&b.bits));
+    }
+
+    /// Noise in proportion is in proportion to what is behind the target. Weights by the noisy target prefer rows that came out too small.
+    fn weigh_by_values(&mut self) {
+        let Some(best) = self.pool.first().filter(|_| self.model == Model::Relative) else { return };
+        let values = best.form.values(&self.view.x, self.view.rows());
+        if values.iter().any(|v| !v.is_finite()) {
+            return;
+        }
+        self.weights = self.weights_of(self.model, &values, self.rows, self.columns.target_scale);
+        self.constant = -self.weights.iter().map(|w| libm::log2(*w)).sum::<f64>();
+        self.best = f64::INFINITY;
+        let found = std::mem::take(&mut self.pool);
         for fitted in found.iter().take(SETTLED) {
             self.engine = fitted.engine;
             self.consider(&fitted.form);
@@ -445,7 +468,8 @@ impl<'a> Noisy<'a> {
         let Columns { x, y, .. } = self.columns;
         let values = form.values(x, y.len());
         let all: Vec<usize> = (0..y.len()).collect();
-        let mut weights = self.weights_of(self.model, y, &all, 1.0);
+        let sizes = if self.model == Model::Relative { &values } else { y };
+        let mut weights = self.weights_of(self.model, sizes, &all, 1.0);
         if self.model == Model::Printed {
             // Errors are reported in units of the target's deviation.
             weights = self.weights_of(Model::Additive, y, &all, 1.0);

@@ -161,7 +161,11 @@ impl Display for Flag {
                 let (what, places) = if lines.is_empty() { ("row", &own) } else { ("line", lines) };
                 let places: Vec<String> = places.iter().map(u64::to_string).collect();
                 let plural = if places.len() == 1 { "" } else { "s" };
-                write!(f, "the formula is exact in all rows but {what}{plural} {}, which may be wrong", places.join(", "))
+                write!(
+                    f,
+                    "the formula is exact in all rows but {what}{plural} {}, which may be wrong",
+                    places.join(", ")
+                )
             }
             Flag::Units(text) => f.write_str(text),
             Flag::FewRowsOutside => f.write_str("fewer rows were held back than the formula has constants"),

@@ -5,7 +5,9 @@ use crate::dense::{Matrix, Qr, median, quantile};
 use crate::engine::{self, Sink};
 use crate::form::Form;
 use crate::functions::Functions;
-use crate::judge::{Judge, all_constants_are_meant, bits_of_constants, relative_weights, with_simple_exponents};
+use crate::judge::{
+    Judge, all_constants_are_meant, bits_of_constants, interpolates, relative_weights, with_simple_exponents,
+};
 use crate::noisy::{self, Noisy, bits_of_form};
 use crate::polish::{Free, polish_roughly};
 use crate::report::{Candidate, Coefficient, Flag, Precision, Report, Verdict};
@@ -471,7 +473,10 @@ impl Reporter<'_> {
         let met: f64 = units.iter().map(|unit| libm::log2((spread / unit).max(1.0))).sum();
         let own = bits_of_form(form) + bits_of_constants(form);
         // A constant that is merely near the one that was meant would still meet the digits.
-        all_constants_are_meant(form) && (0..y.len()).all(within) && met >= own + OUTWEIGHED
+        all_constants_are_meant(form)
+            && !interpolates(self.columns, form)
+            && (0..y.len()).all(within)
+            && met >= own + OUTWEIGHED
     }
 
     fn report(mut self, found: Vec<Found>, outcome: Option<noisy::Outcome>) -> Report {
@@ -506,7 +511,11 @@ impl Reporter<'_> {
                 && outcome.inside < 0.2
             {
                 verdict = Verdict::Consistent;
-                sentence = format!("Consistent: what the formula misses looks like noise of size {size}.");
+                sentence = if outcome.inside < 1e-13 && outcome.outside < 1e-13 {
+                    "Consistent: the formula meets all rows, but these do not suffice to call it exact.".into()
+                } else {
+                    format!("Consistent: what the formula misses looks like noise of size {size}.")
+                };
             } else if outcome.inside < 0.1 {
                 verdict = Verdict::Approximate;
             }

@@ -344,3 +344,35 @@ fn wrong_lines_are_named_and_do_not_bend_the_formula() {
     let report = explained(&table(&x, y));
     assert!(!report.flags.iter().any(|flag| matches!(flag, Flag::Odd { .. })), "{report:?}");
 }
+
+/// A column with few values can be threaded by a polynomial, whatever stands behind it.
+#[test]
+fn what_is_drawn_through_few_values_is_not_called_exact() {
+    let mut rng = Rng::fast("few values", Purpose::Data);
+    let steps: Vec<f64> = (0..300).map(|_| rng.uniform(-0.5, 3.5f64).round().abs()).collect();
+    let factor = rows(1, 300, (1.0, 9.0), "few values").remove(0);
+    let x = [factor, steps];
+    let report = explained(&table(&x, target(&x, |x| x[0] * [0.19, 0.07, 0.31, 0.11][x[1] as usize])));
+    assert_ne!(report.verdict, Verdict::Exact, "{report:?}");
+    let report = explained(&table(&x, target(&x, |x| x[0] * libm::exp(-0.3 * x[1]))));
+    assert_ne!(report.verdict, Verdict::Exact, "{report:?}");
+    // A switch has two values, and a line through both is all that there can be.
+    let x = [x[0].clone(), x[1].iter().map(|k| k % 2.0).collect()];
+    let report = explained(&table(&x, target(&x, |x| x[0] * (1.0 - 0.25 * x[1]))));
+    assert_eq!(report.verdict, Verdict::Exact, "{report:?}");
+}
+
+#[test]
+fn noise_in_proportion_is_told_from_noise_of_one_size() {
+    let mut rng = Rng::fast("proportion", Purpose::Noise);
+    let x = rows(2, 300, (1.0, 50.0), "proportion");
+    let exact = target(&x, |x| 2.5 * x[0] * x[1]);
+    let y = exact.iter().map(|y| ((y * (1.0 + 0.05 * rng.normal::<f64>())) * 1e4).round() / 1e4).collect();
+    let table = table(&x, y);
+    let report = fit(&Problem::new(&table, "y").unwrap().printed(vec![1e-4; 300]), &mut ()).unwrap();
+    assert_eq!(report.verdict, Verdict::Consistent, "{report:?}");
+    let Some((nalm_fit::Noise::Relative, size)) = report.noise else { panic!("{:?}", report.noise) };
+    assert!((0.04..0.06).contains(&size), "{size}");
+    let factor = report.candidates[0].coefficients[0];
+    assert!(factor.low <= 2.5 && 2.5 <= factor.high, "{factor:?}");
+}

@@ -21,6 +21,12 @@ pub fn significant(v: f64, digits: usize) -> String {
     }
 }
 
+/// All digits, with an exponent where there would be many zeros.
+pub fn plain(v: f64) -> String {
+    let short = v == 0.0 || (1e-5..1e16).contains(&v.abs()) || !v.is_finite();
+    if short { v.to_string() } else { format!("{v:e}") }
+}
+
 /// Two digits that count.
 pub fn two(v: f64) -> String {
     significant(v, 2)

@@ -57,8 +57,8 @@ impl Kind {
             Kind::Flag => "true or false",
             Kind::Whole => "a whole number",
             Kind::Number => "a number",
-            Kind::Pair => "two numbers",
-            Kind::WholePair => "two whole numbers",
+            Kind::Pair => "two numbers in brackets, such as [0.25, 0.75]",
+            Kind::WholePair => "two whole numbers in brackets, such as [20, 25]",
             Kind::Numbers => "a list of numbers",
             Kind::Text { what, .. } => what,
         }

@@ -31,6 +31,9 @@ pub(crate) fn run(registry: &Registry, arguments: &Check) -> Result<()> {
     let models = Models::load(&*registry.files, &arguments.model)?;
     let file = open(registry, &arguments.file)?;
     let mut records = Records::open(file, &arguments.file.display().to_string(), &arguments.dialect.dialect())?;
+    if arguments.units.is_some() {
+        records.next_record()?;
+    }
     let placed = Placed::all(&models, &records)?;
     let targets = models.models.iter().map(|model| records.position(&model.target)).collect::<Result<Vec<_>, _>>()?;
     let mut all: Vec<Found> = models.models.iter().map(|_| Found::default()).collect();

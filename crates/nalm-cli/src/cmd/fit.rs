@@ -2,6 +2,7 @@
 
 use crate::arguments::{Fit, Forms};
 use crate::signal::Listening;
+use crate::terminal::{self, paragraph};
 use anyhow::{Result, bail, ensure};
 use nalm::Table;
 use nalm::expression::Language;
@@ -12,12 +13,13 @@ use nalm_lab::Error::{self, Request};
 use nalm_lab::Registry;
 use nalm_lab::files;
 use nalm_lab::fit::{Answer, LANGUAGES, Model, Models, page, stack};
-use nalm_lab::stats::shown::significant;
+use nalm_lab::stats::shown::{plain, significant};
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::Write;
+use std::io::{Seek, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::OnceLock;
 use std::time::Instant;
 
 /// More candidates than this are not listed.
@@ -158,13 +160,32 @@ fn name(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// Opens a file to be read from its beginning to its end.
+/// Opens a file to be read from its beginning to its end; `-` is the standard input.
 pub(super) fn open(registry: &Registry, path: &Path) -> Result<File> {
     let wrong = || Error::file("cannot read", path);
+    if path.as_os_str() == "-" {
+        return standard_input();
+    }
     if path.is_dir() {
         Err(wrong()(std::io::ErrorKind::IsADirectory.into()))?;
     }
     Ok(registry.files.open(path).map_err(wrong())?)
+}
+
+/// The standard input as a file, because it is read twice.
+fn standard_input() -> Result<File> {
+    static KEPT: OnceLock<File> = OnceLock::new();
+    let kept = match KEPT.get() {
+        Some(kept) => kept,
+        None => {
+            let mut file = tempfile::tempfile()?;
+            std::io::copy(&mut std::io::stdin().lock(), &mut file)?;
+            KEPT.get_or_init(|| file)
+        }
+    };
+    let mut again = kept.try_clone()?;
+    again.rewind()?;
+    Ok(again)
 }
 
 /// Names of columns from what was typed: a name as it stands, or several with commas between them.
@@ -306,15 +327,16 @@ fn print(answers: &[Answer]) -> Result<()> {
             let formula = answer.write(&best.expression, Language::Plain);
             writeln!(out, "{}", crate::shown(&format!("{} = {formula}", answer.target)))?;
         }
-        writeln!(out, "{}", crate::shown(&report.sentence))?;
+        write!(out, "{}", paragraph("", "", &crate::shown(&report.sentence)))?;
         for flag in &report.flags {
-            writeln!(out, "{}", crate::shown(&format!("note: {flag}")))?;
+            write!(out, "{}", paragraph("note: ", "  ", &crate::shown(&flag.to_string())))?;
         }
         if let Some(best) = answer.best()
             && best.coefficients.iter().any(|c| c.low < c.high)
         {
             for c in &best.coefficients {
-                writeln!(out, "constant {} [{}, {}]", c.value, c.low, c.high)?;
+                let [low, high] = [c.low, c.high].map(|bound| significant(bound, 6));
+                writeln!(out, "constant {} [{low}, {high}]", plain(c.value))?;
             }
         }
         let (inside, outside, seconds) = (report.rows_inside, report.rows_outside, answer.seconds);
@@ -327,11 +349,11 @@ fn print(answers: &[Answer]) -> Result<()> {
             let formula = crate::shown(&formula);
             let [inside, outside] =
                 [candidate.error_inside, candidate.error_outside].map(|error| significant(error, 3));
-            writeln!(
-                out,
-                "{:>10}  {inside:>12}  {outside:>8}  {:16}  {formula}",
+            let line = format!(
+                "{:>10}  {inside:>12}  {outside:>8}  {:16}  {formula}\n",
                 candidate.complexity, candidate.engine
-            )?;
+            );
+            write!(out, "{}", terminal::fit(&line))?;
         }
         let more = report.candidates.len().saturating_sub(MOST_LISTED);
         if more > 0 {

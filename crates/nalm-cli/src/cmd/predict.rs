@@ -45,6 +45,9 @@ pub(crate) fn run(registry: &Registry, arguments: &Predict) -> Result<()> {
     let models = Models::load(&*registry.files, &arguments.model)?;
     let file = open(registry, &arguments.file)?;
     let mut records = Records::open(file, &arguments.file.display().to_string(), &arguments.dialect.dialect())?;
+    if arguments.units.is_some() {
+        records.next_record()?;
+    }
     let placed = Placed::all(&models, &records)?;
     let mut missing = 0;
     match &arguments.out {

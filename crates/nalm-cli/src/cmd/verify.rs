@@ -52,7 +52,13 @@ fn wanted(experiment: &Experiment) -> Vec<Spec> {
 fn published(registry: &Registry, arguments: &Verify) -> Result<()> {
     let all = ["all".to_string()];
     let names = if arguments.experiments.is_empty() { &all[..] } else { &arguments.experiments };
-    let experiments = registry.load_all(names, &Overrides::preset("quick"))?;
+    // A file of one's own may have other presets than those that come with the program.
+    let built_in = |name: &String| !Path::new(name).exists();
+    let load = |name: &String| match built_in(name) {
+        true => registry.load_all(std::slice::from_ref(name), &Overrides::preset("quick")),
+        false => registry.load_all(std::slice::from_ref(name), &Overrides::default()),
+    };
+    let experiments: Vec<_> = names.iter().map(load).collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
     let mut seen = BTreeSet::new();
     let runs: Vec<Spec> = experiments.iter().flat_map(wanted).filter(|run| seen.insert(run.id())).collect();
     let none = || Error::Request(format!("nothing was published that {} could be held against", names.join(", ")));

@@ -52,6 +52,24 @@ pub struct Scheduler {
     again: Option<&'static str>,
 }
 
+/// Waits for a worker. A signal interrupts `wait`, which then says more than 128, and a shell that is asked for a code twice may have forgotten it.
+const ENDED: &str = r#"# The code that a worker ends with; a signal interrupts waiting.
+ended() {
+  wait "$1"
+  code=$?
+  while [ "$code" -gt 128 ] && kill -0 "$1" 2>/dev/null; do
+    wait "$1"
+    code=$?
+  done
+  # It may have ended right after a signal.
+  if [ "$code" -gt 128 ]; then
+    wait "$1" 2>/dev/null
+    again=$?
+    [ "$again" -lt 127 ] && code=$again
+  fi
+}
+"#;
+
 /// All of them.
 pub const SCHEDULERS: &[Scheduler] = &[
     Scheduler {
@@ -248,6 +266,7 @@ impl Scheduler {
                 text,
                 r#"mkdir -p {logs}
 
+{ENDED}
 # A signal lets workers finish their segments and save checkpoints; the same command continues.
 workers=()
 trap 'kill -USR1 "${{workers[@]}}" 2>/dev/null' TERM INT USR1
@@ -257,9 +276,7 @@ for task in {list}; do
 done
 worst=0
 for worker in "${{workers[@]}}"; do
-  while kill -0 "$worker" 2>/dev/null; do wait "$worker"; done
-  wait "$worker"
-  code=$?
+  ended "$worker"
   [ "$code" -gt "$worst" ] && worst=$code
 done
 exit "$worst"
@@ -281,14 +298,13 @@ exit "$worst"
         _ = write!(
             text,
             r#"
+{ENDED}
 # A signal lets the worker finish its segment and save checkpoints. It then ends with 75, and goes on where it was when it is started again.
 {mark}worker=
 {told}trap 'kill -USR1 "$worker" 2>/dev/null' TERM INT
 {limit}{command} --shard {part} --steal &
 worker=$!
-while kill -0 "$worker" 2>/dev/null; do wait "$worker"; done
-wait "$worker"
-code=$?
+ended "$worker"
 "#
         );
         _ = match self.again {

@@ -344,6 +344,16 @@ impl Checker<'_> {
     /// What a model has chosen, from the most general to the most particular. What only other models have is theirs.
     fn choices(&self, section: &WrittenSection, task: &dyn Task, model: &Model) -> Result<Choices> {
         let mut general: Settings = self.settings(section).flat_map(Settings::clone).collect();
+        // Ranges are an axis of an experiment, with keys of their own; as a setting they would be overruled by it.
+        for key in ["range", "test_range"].into_iter().filter(|_| task.declares("range")) {
+            let instead = "a range is none of a model or a preset; write ranges = [\"U[1,2)\"] or ranges = [{ train = \"U[1,2)\", test = \"U[2,6)\" }]";
+            if general.contains_key(key) || model.options.contains_key(key) {
+                return Err(Error::Request(format!("{instead}, or say --range"))).at(|| self.line_of_key(key));
+            }
+            if self.overrides.set.iter().any(|(known, _)| known == key) {
+                return Err(Error::Request(format!("say --range and --test-range instead of --set {key}=…")));
+            }
+        }
         general.extend(model.steps.get(&self.preset).map(|steps| ("steps".to_string(), (*steps).into())));
         let mut choices = set::of_model(model);
         choices.schedule = self.schedule(model)?;

@@ -74,7 +74,14 @@ mod tests {
     fn a_stack_has_the_values_of_its_formula_and_comes_back_from_its_bytes() {
         let columns = ["a", "b c", "d"];
         let x = [1.25, -3.5, 0.75];
-        for text in ["a", "1.2 * a * d", "2 * a - 0.5 * `b c` + pi * d", "3 * (a + 2 * d)^2 * (`b c` - a) * d", "(a + `b c` + d) / 3", "pi / 3 * a^2 * d"] {
+        for text in [
+            "a",
+            "1.2 * a * d",
+            "2 * a - 0.5 * `b c` + pi * d",
+            "3 * (a + 2 * d)^2 * (`b c` - a) * d",
+            "(a + `b c` + d) / 3",
+            "pi / 3 * a^2 * d",
+        ] {
             let formula: Expression = text.parse().unwrap();
             let (network, params) = stack(&formula, &columns).unwrap().unwrap();
             let bytes = save::to_bytes(&network, &params).unwrap();

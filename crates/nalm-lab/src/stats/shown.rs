@@ -1,6 +1,6 @@
 //! Numbers as people read them.
 
-pub use nalm::digits::{signed, significant, two};
+pub use nalm::digits::{plain, signed, significant, two};
 
 /// A p-value: two places, two digits of a small one, one of what is next to nothing.
 pub fn p_value(p: f64) -> String {

@@ -296,7 +296,12 @@ impl<'a> Record<'a> {
         } else if self.decimal == Decimal::Comma {
             (format!("'{shown}' is not a finite number"), "write it like 1,5 or -2e-3, as the numbers before it")
         } else {
-            (format!("'{shown}' is not a finite number"), "write it like 1.5 or -2e-3")
+            let instead = match (self.line, cell.bytes().any(|byte| byte.is_ascii_digit())) {
+                // Below the names, words stand for units more often than for numbers.
+                (2, false) => "write it like 1.5 or -2e-3; a line of units is read by nalm fit --units row",
+                _ => "write it like 1.5 or -2e-3",
+            };
+            (format!("'{shown}' is not a finite number"), instead)
         };
         Err(self.fault(column, fault, instead))
     }
