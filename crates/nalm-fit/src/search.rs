@@ -140,7 +140,7 @@ fn odd_rows(columns: &Columns, form: &Form, printed: Option<&[f64]>) -> Vec<usiz
     let few = ((ODD.share * y.len() as f64) as usize).max(1).min(y.len() - 1);
     let usual = sorted[y.len() / 2];
     let far = |k: &usize| sorted[*k] > ODD.usual * usual && sorted[*k] > ODD.gap * sorted[k + 1];
-    let Some(last) = (0..few).filter(far).last() else { return Vec::new() };
+    let Some(last) = (0..few).rev().find(far) else { return Vec::new() };
     let (kept, odd): (Vec<usize>, Vec<usize>) = (0..y.len()).partition(|&k| errors[k] <= sorted[last + 1]);
     let part = |x: &Vec<f64>| kept.iter().map(|&k| x[k]).collect::<Vec<f64>>();
     let view = View { x: x.iter().map(part).collect(), y: part(y) };
