@@ -319,7 +319,7 @@ mod tests {
     fn wrong_values_are_named_with_what_would_be_right() {
         let text = |result: Result<Value, Error>| result.unwrap_err().to_string();
         assert_eq!(text(HIDDEN.check(&Value::Number(2.5))), "hidden is 2.5; it must be a whole number");
-        assert_eq!(text(RAMP.parse("5")), "ramp is [5]; it must be two whole numbers");
+        assert_eq!(text(RAMP.parse("5")), "ramp is [5]; it must be two whole numbers in brackets, such as [20, 25]");
         assert_eq!(text(RATE.parse("fast")), "rate is 'fast'; it must be a number");
         let error = Options::new().with("noise", "batch").check("nmu", &[RATE]).unwrap_err();
         assert_eq!(error.to_string(), "nmu has no option noise; it has: rate");
