@@ -296,10 +296,11 @@ impl<'a> Record<'a> {
         } else if self.decimal == Decimal::Comma {
             (format!("'{shown}' is not a finite number"), "write it like 1,5 or -2e-3, as the numbers before it")
         } else {
-            let instead = match (self.line, cell.bytes().any(|byte| byte.is_ascii_digit())) {
-                // Below the names, words stand for units more often than for numbers.
-                (2, false) => "write it like 1.5 or -2e-3; a line of units is read by nalm fit --units row",
-                _ => "write it like 1.5 or -2e-3",
+            // Below the names, a line without any number holds units.
+            let units = self.line == 2 && self.cells.iter().all(|cell| number::parse(cell, self.decimal).is_err());
+            let instead = match units {
+                true => "write it like 1.5 or -2e-3; a line of units is read by nalm fit --units row",
+                false => "write it like 1.5 or -2e-3",
             };
             (format!("'{shown}' is not a finite number"), instead)
         };
