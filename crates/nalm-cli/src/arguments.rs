@@ -730,7 +730,7 @@ pub(crate) enum Ended {
 /// Intervals for anybody's runs: a CSV with the columns seed and solved, solved_at and sparsity_error where they are known, and any others to group by.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  nalm stats runs.csv\n  nalm stats runs.csv --paired NMU,sNMU\n  nalm export --csv - | nalm stats -\n\nsolved is true or false; solved_at and sparsity_error may be NA, or not there at all."
+    after_help = "Examples:\n  nalm stats runs.csv\n  nalm stats runs.csv --paired nmu,snmu\n  nalm export --csv - | nalm stats -\n\nsolved is true or false; solved_at and sparsity_error may be NA, or not there at all."
 )]
 pub(crate) struct Stats {
     /// The table; - for the standard input.

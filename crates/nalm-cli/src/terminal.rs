@@ -157,11 +157,24 @@ pub(crate) fn table_of_names(mut rows: Vec<Vec<String>>) -> String {
         let width = |k: usize| rows.iter().filter_map(|row| row.get(k)).map(|cell| wide(cell)).max().unwrap_or(0);
         let others: usize = (1..columns).map(|k| 2 + width(k)).sum();
         let most = room.saturating_sub(others).max(SHORTEST);
+        let whole: Vec<Option<String>> = rows.iter().map(|row| row.first().cloned()).collect();
         for name in rows.iter_mut().filter_map(|row| row.first_mut()).filter(|name| name.chars().count() > most) {
-            *name = name.chars().take(most - 1).collect::<String>().trim_end().to_string() + "…";
+            *name = cut(name, most, &whole);
         }
     }
     table(&rows)
+}
+
+/// A name cut to a width: its end, or its middle where another name begins alike.
+fn cut(name: &str, most: usize, all: &[Option<String>]) -> String {
+    let letters: Vec<char> = name.chars().collect();
+    let begin: String = letters[..most - 1].iter().collect();
+    let alike = all.iter().flatten().filter(|other| *other != name && other.starts_with(&begin)).count();
+    if alike == 0 {
+        return begin.trim_end().to_string() + "…";
+    }
+    let (front, back) = ((most - 1) / 3, most - 1 - (most - 1) / 3);
+    letters[..front].iter().chain(&['…']).chain(&letters[letters.len() - back..]).collect()
 }
 
 /// A table with columns as wide as their widest cell, two blanks between them; the first line is its heading.

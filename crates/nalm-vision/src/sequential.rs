@@ -341,7 +341,7 @@ impl Run {
             valid,
             test: (1..=LENGTHS).map(by_length).collect::<Result<_, _>>()?,
             weights: self.learner.head.clone(),
-            sparsity: f64::from(self.cell.module().sparsity_error(&self.learner.head)),
+            sparsity: self.cell.module().sparsity_error(&self.learner.head).map_or(0.0, f64::from),
         })
     }
 }

@@ -15,7 +15,7 @@ pub struct LoggedErrors {
     pub validation: f64,
     /// Mean squared error on the test set.
     pub test: f64,
-    /// The network's sparsity error.
+    /// The network's sparsity error; 0 where no layer has one.
     pub sparsity: f64,
 }
 
@@ -61,7 +61,7 @@ pub struct Outcome<R> {
     pub validation_error: f64,
     /// The test error there.
     pub test_error: f64,
-    /// The sparsity error there.
+    /// The sparsity error there; 0 where no layer has one.
     pub sparsity_error: f64,
     /// The verdict under the flat threshold, where the task has one.
     pub flat: Option<Verdict>,

@@ -3,7 +3,7 @@
 use crate::batch::BatchLayout;
 use crate::lane::Lane;
 use crate::module::{Backward, Dispatch, Forward, Module, Pass, Shape};
-use crate::penalty::Penalty;
+use crate::penalty::{self, Penalty};
 use crate::rng::Rng;
 use crate::{Error, Real};
 
@@ -177,12 +177,10 @@ impl<R: Real> Network<R> {
         total
     }
 
-    /// The largest sparsity error of any layer.
-    pub fn sparsity_error(&self, p: &[R]) -> R {
-        self.layers.iter().enumerate().fold(R::ZERO, |worst, (k, layer)| {
-            let error = layer.sparsity_error(self.layer_params(p, k));
-            if error > worst || error.is_nan() { error } else { worst }
-        })
+    /// The largest sparsity error of any layer that has one.
+    pub fn sparsity_error(&self, p: &[R]) -> Option<R> {
+        let errors = self.layers.iter().enumerate().map(|(k, layer)| layer.sparsity_error(self.layer_params(p, k)));
+        penalty::largest(errors)
     }
 
     /// The same stack over `f64`.

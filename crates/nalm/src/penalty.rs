@@ -122,6 +122,11 @@ pub fn sparsity_error<R: Real>(weights: impl IntoIterator<Item = R>) -> R {
     })
 }
 
+/// The largest of several sparsity errors, which a NaN is; nothing if nothing has one.
+pub fn largest<R: Real>(errors: impl IntoIterator<Item = Option<R>>) -> Option<R> {
+    errors.into_iter().flatten().reduce(|worst, error| if error > worst || error.is_nan() { error } else { worst })
+}
+
 /// The mean over the weights of min(|w|, |1 - w|), or of min(|w|, |1 - |w||) if `signed`, and its gradient:
 /// returns `strength` times the value and adds `strength` times the gradient to `dp`.
 #[inline(always)]

@@ -231,7 +231,7 @@ impl<R: Real> Module<R> for Recurrent<R> {
         self.cell.penalty(p, strength, dp)
     }
 
-    fn sparsity_error(&self, p: &[R]) -> R {
+    fn sparsity_error(&self, p: &[R]) -> Option<R> {
         self.cell.sparsity_error(p)
     }
 

@@ -277,7 +277,7 @@ impl<'a, R: Real> Run<'a, R> {
             let y = self.network.forward(&self.params, &set.x, &mut self.evaluation[k.min(last)], Pass::Eval);
             mean_squared_error(y, &set.t, set.at)
         });
-        let sparsity = self.network.sparsity_error(&self.params).to_f64();
+        let sparsity = self.network.sparsity_error(&self.params).map_or(0.0, Real::to_f64);
         let row = LoggedErrors { step, validation, test, sparsity };
         self.rows.push(row);
         self.validation = row.validation;

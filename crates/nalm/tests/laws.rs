@@ -141,8 +141,8 @@ impl<R: Real> Module<R> for Wrong {
         self.nmu.penalty(p, strength, dp)
     }
 
-    fn sparsity_error(&self, p: &[R]) -> R {
-        if self.fault == Fault::NeverSparse { R::of(0.5) } else { self.nmu.sparsity_error(p) }
+    fn sparsity_error(&self, p: &[R]) -> Option<R> {
+        if self.fault == Fault::NeverSparse { Some(R::of(0.5)) } else { self.nmu.sparsity_error(p) }
     }
 
     fn gold(&self, operation: Operation) -> Option<Vec<R>> {

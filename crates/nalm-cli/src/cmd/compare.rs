@@ -76,9 +76,13 @@ pub(crate) fn experiment(registry: &Registry, arguments: &Compare) -> Result<Exp
     let text =
         |label: &str| Error::Request(format!("{label} is there twice; leave one out, or choose something else of it"));
     ensure!(twice.is_none(), text(twice.map_or("", |(_, label)| label)));
+    own_options(registry, arguments, &overrides)?;
     let on = if ranges.is_empty() { String::new() } else { format!(" on {}", ranges.join(" and ")) };
+    let operation = arguments.operation.map_or(String::new(), |operation| format!(", {operation}"));
+    let steps = overrides.set.iter().find(|(key, _)| key == "steps");
+    let steps = steps.map_or(String::new(), |(_, steps)| format!(", {steps} steps"));
     let mut text = String::new();
-    writeln!(text, "title = {}", quoted(&format!("{}{on}", several(&labels))))?;
+    writeln!(text, "title = {}", quoted(&format!("{}{on} ({}{operation}{steps})", several(&labels), arguments.task)))?;
     writeln!(text, "analysis = {}", quoted(&about(arguments, &overrides)))?;
     writeln!(text, "task = {}", quoted(&arguments.task))?;
     writeln!(text, "baselines = [{}]", quoted(labels[0]))?;
@@ -98,6 +102,32 @@ pub(crate) fn experiment(registry: &Registry, arguments: &Compare) -> Result<Exp
     let seeds = format!(" --seeds {}", arguments.seeds);
     let command = format!("nalm compare{typed}{task}{operation}{}{seeds}", overrides.typed());
     Ok(Experiment { command, ..checked })
+}
+
+/// Settings of training, which may differ from unit to unit.
+const OF_TRAINING: [&str; 6] = ["learning_rate", "ramp", "clamp", "penalty", "gradient_noise", "weights"];
+
+/// Refuses options of a unit that another option of the command overrules, and those that make another problem of the task.
+fn own_options(registry: &Registry, arguments: &Compare, overrides: &Overrides) -> Result<()> {
+    let task = registry.catalogue.task(&arguments.task)?;
+    for text in &arguments.models {
+        let (name, rest) = text.trim().split_once(char::is_whitespace).unwrap_or((text.trim(), ""));
+        for key in rest.split_whitespace().filter_map(|option| Some(option.split_once('=')?.0)) {
+            let of_all = overrides.set.iter().any(|(known, _)| known == key);
+            let twice =
+                || format!("{key} is chosen for '{text}' and by --set or an option for all; leave one of the two out");
+            ensure!(!of_all, Error::Request(twice()));
+            let of_task =
+                task.declares(key) && !registry.catalogue.has_option(name, key) && !OF_TRAINING.contains(&key);
+            let other = || {
+                format!(
+                    "'{text}': {key} makes another problem, and units are compared on one; say --set {key}=… for all"
+                )
+            };
+            ensure!(!of_task, Error::Request(other()));
+        }
+    }
+    Ok(())
 }
 
 /// What a page of the comparison begins with.
@@ -218,7 +248,7 @@ fn as_text(results: &Results<'_>) -> String {
     for &baseline in &experiment.baselines {
         let base = &experiment.models[baseline];
         let others = (0..experiment.models.len()).filter(|&model| model != baseline);
-        let row = |model: usize| Some(tests(&experiment.models[model], &results.paired(0, model, baseline)?));
+        let row = |model: usize| Some(tests(&experiment.models[model], &results.paired(0, model, baseline, None)?));
         let rows: Vec<Vec<String>> = others.filter_map(row).collect();
         if !rows.is_empty() {
             let head = ["model", "alone", "missed", "McNemar p", "sooner", "later", "sign test p"];
@@ -265,7 +295,7 @@ fn as_json(results: &Results<'_>) -> Value {
             "test_error": cell.get("test_error")})
     };
     let pair = |model: usize, baseline: usize| {
-        let p = results.paired(0, model, baseline)?;
+        let p = results.paired(0, model, baseline, None)?;
         Some(json!({"a": experiment.models[model], "b": experiment.models[baseline], "pairs": p.pairs,
             "success": {"only_a": p.only_a, "only_b": p.only_b, "mcnemar_p": p.mcnemar_p},
             "solved_at": {"both_solved": p.both_solved, "a_first": p.a_first, "b_first": p.b_first, "sign_test_p": p.sign_test_p}}))

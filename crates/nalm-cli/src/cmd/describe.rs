@@ -69,8 +69,10 @@ pub(crate) fn layers(catalogue: &nalm_lab::task::Catalogue, text: &str) -> Resul
         let layers = serde_json::to_value(table)?["layers"].take();
         return Ok(serde_json::from_value(layers).map_err(|error| wrong(&error))?);
     }
-    if text.contains(',') || text.contains("->") || catalogue.module(text).is_ok() {
-        return text.split(',').map(|layer| Ok(network::Layer(layer.parse()?))).collect();
+    let first = text.split_whitespace().next().unwrap_or_default();
+    let several = text.contains(',') || text.contains("->") || text.contains('=');
+    if several || catalogue.module(first.trim_end_matches(',')).is_ok() {
+        return split(text).into_iter().map(|layer| Ok(network::Layer(layer.parse()?))).collect();
     }
     let mut names: Vec<String> = Vec::new();
     let mut rest = text;
@@ -84,6 +86,25 @@ pub(crate) fn layers(catalogue: &nalm_lab::task::Catalogue, text: &str) -> Resul
     let last = names.len() - 1;
     let layer = |(k, module): (usize, String)| Layer { module, outputs: (k < last).then_some(2), ..Layer::default() };
     Ok(names.into_iter().enumerate().map(layer).map(network::Layer).collect())
+}
+
+/// Text between commas that stand in no brackets.
+fn split(text: &str) -> Vec<&str> {
+    let (mut parts, mut start, mut open) = (Vec::new(), 0, 0_i32);
+    for (at, c) in text.char_indices() {
+        match c {
+            '[' | '(' => open += 1,
+            // A range may end with either bracket.
+            ']' | ')' => open -= 1,
+            ',' if open <= 0 => {
+                parts.push(&text[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&text[start..]);
+    parts
 }
 
 fn settings(out: &mut dyn Write, settings: &[Setting]) -> Result<()> {

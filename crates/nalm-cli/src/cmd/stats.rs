@@ -164,7 +164,21 @@ fn read(registry: &Registry, path: &Path, are_compared: bool) -> Result<Table> {
             }
             other => bail!(Request(format!("{name}, line {line}, column solved: '{other}' is neither true nor false"))),
         };
-        let (solved_at, error) = (number(solved_at)?, number(error)?);
+        let (at, error) = (number(solved_at)?, number(error)?);
+        let wrong = |what: &str| Request(format!("{name}, line {line}: {what}"));
+        if let Some(at) = at.filter(|_| !is_solved) {
+            bail!(wrong(&format!("solved is false and solved_at is {at}; a run that is not solved has NA there")));
+        }
+        ensure!(
+            solved_at.is_none() || at.is_some() || !is_solved,
+            wrong("solved is true and solved_at is NA; say at which step it was solved, or leave the column out")
+        );
+        if let Some(error) = error.filter(|error| *error > 0.5) {
+            bail!(wrong(&format!(
+                "sparsity_error is {error}; it is the distance to the nearest of -1, 0 and 1, at most 0.5"
+            )));
+        }
+        let solved_at = at;
         key.clear();
         key.extend(grouping.iter().map(|&g| cell(g).to_string()));
         // A name is only kept of the first run of a group.
@@ -174,7 +188,9 @@ fn read(registry: &Registry, path: &Path, are_compared: bool) -> Result<Table> {
         };
         let own_seed = Seed::from(cell(seed));
         if !group.seeds.insert(&own_seed) {
-            let what = format!("a second run of {} with seed {}", key.join(" "), cell(seed));
+            let of = key.join(" ");
+            let of = if of.trim().is_empty() { String::new() } else { format!(" of {of}") };
+            let what = format!("a second run{of} with seed {}", cell(seed));
             bail!(Request(format!("{name}, line {line}: {what}; a column must tell them apart")));
         }
         group.n += 1;
@@ -194,7 +210,12 @@ fn read(registry: &Registry, path: &Path, are_compared: bool) -> Result<Table> {
     }
     ensure!(!groups.is_empty(), Request(format!("{name} has no runs below its first line")));
     let columns = grouping.iter().map(|&g| headers[g].clone()).collect();
-    Ok(Table { columns, groups, has_steps: solved_at.is_some(), has_errors: error.is_some() })
+    Ok(Table {
+        columns,
+        groups,
+        has_steps: headers.iter().any(|head| head == "solved_at"),
+        has_errors: error.is_some(),
+    })
 }
 
 /// A finite number, nothing for NA, or an error.
@@ -308,6 +329,16 @@ fn print_csv(table: &Table) -> Result<()> {
     Ok(write!(std::io::stdout().lock(), "{}", csv(&records))?)
 }
 
+/// How many groups of runs two names are compared over.
+fn strata_of(table: &Table, column: usize, a: &str, b: &str) -> usize {
+    let other = |cells: &Vec<String>| {
+        let mut other = cells.clone();
+        other[column] = b.into();
+        table.groups.contains_key(&other)
+    };
+    table.groups.keys().filter(|cells| cells[column] == a && other(cells)).count()
+}
+
 /// Two values of the first column that has both, matched by seed and by all other columns.
 fn compare(table: &Table, pair: &str, arguments: &Stats) -> Result<()> {
     let names = pair.split_once(',').map(|(a, b)| (a.trim(), b.trim()));
@@ -315,7 +346,19 @@ fn compare(table: &Table, pair: &str, arguments: &Stats) -> Result<()> {
     let (a, b) = names.ok_or_else(missing)?;
     let has = |column: usize, name: &str| table.groups.keys().any(|cells| cells[column] == name);
     let column = (0..table.columns.len()).find(|&column| has(column, a) && has(column, b));
-    let none = || Request(format!("no column has both '{a}' and '{b}'; there are: {}", table.columns.join(", ")));
+    let none = || {
+        let values = |k: usize| table.groups.keys().map(|cells| cells[k].as_str()).collect::<BTreeSet<_>>();
+        let choice = |k: usize| {
+            let found = values(k);
+            let shown: Vec<&str> = found.iter().copied().take(12).collect();
+            let more = if found.len() > 12 { ", …" } else { "" };
+            (found.len() > 1).then(|| format!("{}: {}{more}", table.columns[k], shown.join(", ")))
+        };
+        let all: Vec<String> = (0..table.columns.len()).filter_map(choice).collect();
+        let all =
+            if all.is_empty() { "all runs are of one group".into() } else { format!("there are {}", all.join("; ")) };
+        Request(format!("no column has both '{a}' and '{b}'; {all}"))
+    };
     let column = column.ok_or_else(none)?;
     let (mut pairs, mut strata, longest) = (Vec::new(), Vec::new(), table.longest());
     for (cells, group) in table.groups.iter().filter(|(cells, _)| cells[column] == a) {
@@ -363,7 +406,10 @@ fn compare(table: &Table, pair: &str, arguments: &Stats) -> Result<()> {
         }));
     }
     let mut out = std::io::stdout().lock();
-    writeln!(out, "{} pairs of runs with the same seed", p.pairs)?;
+    let over = strata_of(table, column, a, b);
+    let over = if over > 1 { format!(", over {over} settings together") } else { String::new() };
+    let s = if p.pairs == 1 { "" } else { "s" };
+    writeln!(out, "{} pair{s} of runs with the same seed{over}", p.pairs)?;
     writeln!(out, "success    only {a}: {}, only {b}: {}, McNemar p = {}", p.only_a, p.only_b, p_value(p.mcnemar_p))?;
     if table.has_steps {
         let (first, second, of, p) = (p.a_first, p.b_first, p.both_solved, p_value(p.sign_test_p));
@@ -371,15 +417,20 @@ fn compare(table: &Table, pair: &str, arguments: &Stats) -> Result<()> {
     }
     let difference = show(difference, |v| format!("{v:+.3}"));
     writeln!(out, "difference {difference} in success, {a} minus {b} (Newcombe, paired)")?;
-    if let Some(found) = ranked {
+    if let Some(found) = &ranked {
         writeln!(out, "log-rank   chi2 = {:.2}, p = {}, over all runs, solved or not", found.chi2, p_value(found.p))?;
     }
     // At 5 % with a power of 80 %, if it is as it looks.
-    let seeds = |n: Option<usize>, what: &str| match n {
+    let seeds = |n: Option<usize>, p: Option<f64>, what: &str| match n {
+        _ if p.is_some_and(|p| p < 0.05) => format!("{what} is decided"),
         Some(n) => format!("{n} seeds for {what}"),
         None => format!("no difference is seen in {what}"),
     };
-    let steps = if table.has_steps { format!(", {}", seeds(needed.1, "the log-rank test")) } else { String::new() };
-    writeln!(out, "to decide  {}{steps}", seeds(needed.0, "success"))?;
+    let ranked = ranked.map(|found| found.p);
+    let steps = match table.has_steps {
+        true => format!(", {}", seeds(needed.1, ranked, "the log-rank test")),
+        false => String::new(),
+    };
+    writeln!(out, "to decide  {}{steps} (at 5 %)", seeds(needed.0, Some(p.mcnemar_p), "success"))?;
     Ok(())
 }

@@ -25,12 +25,10 @@ pub(crate) fn run(registry: &Registry, arguments: &Train) -> Result<()> {
     let spec = spec(registry, arguments)?;
     let task = registry.catalogue.task(spec.task())?;
     registry.catalogue.memory.ensure("this run", task.bytes(&registry.catalogue, &spec)?)?;
-    let Some(mut built) = task.built(&registry.catalogue, &spec)? else {
+    let Some(built) = task.built(&registry.catalogue, &spec)? else {
         let (name, text) = (spec.task(), "which nalm run carries out and keeps; write an experiment file for it");
         anyhow::bail!(Error::Request(format!("{name} has runs of hours, {text}")));
     };
-    // Whoever asks for 999 steps wants to know what came of them.
-    built.config.log_last = true;
     // Before training: whoever waited for five million steps should not lose them to a mistyped folder.
     if let Some(folder) = arguments.curve.as_ref().and_then(|path| path.parent()) {
         let there = folder.as_os_str().is_empty() || folder.is_dir();
@@ -84,11 +82,9 @@ fn summary(registry: &Registry, spec: &Spec, built: &Built, outcome: &Outcome<f3
     };
     writeln!(out, "{}", paint(To::Output, tone, &word))?;
     writeln!(out, "best step         {}", outcome.best_step)?;
-    for (name, error) in [
-        ("validation error", outcome.validation_error),
-        ("test error", outcome.test_error),
-        ("sparsity error", outcome.sparsity_error),
-    ] {
+    let errors = [("validation error", outcome.validation_error), ("test error", outcome.test_error)];
+    let sparsity = built.network.sparsity_error(&outcome.params).map(|_| ("sparsity error", outcome.sparsity_error));
+    for (name, error) in errors.into_iter().chain(sparsity) {
         writeln!(out, "{name:16}  {}", shown(error))?;
     }
     if let Some(step) = verdict.solved_at {
@@ -96,6 +92,15 @@ fn summary(registry: &Registry, spec: &Spec, built: &Built, outcome: &Outcome<f3
     }
     if built.schedule.is_some() {
         writeln!(out, "attempts          {}", outcome.reinitialisations + 1)?;
+    }
+    let last =
+        outcome.rows.last().filter(|row| row.step != outcome.best_step && verdict.solved && !verdict.last_row_solved);
+    if let Some(last) = last {
+        let text = format!(
+            "at the end        not solved: test error {}; formula and weights are those of the end",
+            shown(last.test)
+        );
+        writeln!(out, "{}", paint(To::Output, Tone::Bad, &text))?;
     }
     // A table's inputs have names.
     let columns = spec.text("columns").split(',').collect::<Vec<_>>();

@@ -43,6 +43,11 @@ const BUILT_IN: &[(&str, &str)] = &built_in![
 /// The presets of experiments in which nothing is run.
 pub(super) const PRESETS: [&str; 4] = ["smoke", "quick", "laptop", "paper"];
 
+/// Whether an experiment of this name comes with the laboratory.
+pub(super) fn is(name: &str) -> bool {
+    BUILT_IN.iter().any(|(known, _)| *known == name)
+}
+
 fn written(text: &str) -> Written {
     toml::from_str(text).expect("what comes with the library can be read")
 }

@@ -26,6 +26,22 @@ pub(super) struct Checker<'a> {
     pub(super) overrides: &'a Overrides,
     pub(super) preset: String,
     pub(super) written: Written,
+    /// The one section of a file that has none.
+    whole: WrittenSection,
+}
+
+/// A part of a section: its name, and its ranges.
+struct Part {
+    name: String,
+    ranges: Vec<Place>,
+}
+
+/// What a file has at a preset, by names.
+pub(super) struct Planned {
+    pub(super) preset: String,
+    pub(super) section: String,
+    pub(super) models: Vec<usize>,
+    pub(super) labels: Vec<String>,
 }
 
 /// Checks an experiment.
@@ -48,14 +64,44 @@ pub fn check(
     let preset = overrides.preset.clone().or_else(|| written.default_preset.clone()).or(only);
     let Some(preset) = preset else { bail!("{file} has no default_preset, and not exactly one [preset.NAME]") };
     let folder = path.parent().unwrap_or(Path::new(""));
-    Checker { catalogue, names, file, folder, text, overrides, preset, written }.experiment(name, path)
+    let whole = WrittenSection::default();
+    Checker { catalogue, names, file, folder, text, overrides, preset, written, whole }.experiment(name, path)
 }
 
 /// An error of the reader as one sentence, after the line that it is about.
 fn said(text: &str, error: &toml::de::Error) -> String {
-    let line = error.span().map(|span| text.get(..span.start).unwrap_or(text).matches('\n').count() + 1);
-    let line = line.map_or(String::new(), |line| format!(", line {line}"));
-    format!("{line}: {}", error.message().split_whitespace().collect::<Vec<_>>().join(" "))
+    let message = error.message().split_whitespace().collect::<Vec<_>>().join(" ");
+    let Some(span) = error.span() else { return format!(": {message}") };
+    let before = text.get(..span.start).unwrap_or(text);
+    let written = text.lines().nth(before.matches('\n').count()).unwrap_or_default().trim();
+    let message = repaired(written, &message).unwrap_or(message);
+    format!(", line {}: {message}", before.matches('\n').count() + 1)
+}
+
+/// What is wrong with the type of a value, in the words of people who write such files, and what would be right.
+fn repaired(written: &str, message: &str) -> Option<String> {
+    let value = written.split_once('=').map_or("", |(_, value)| value.trim());
+    if value.starts_with(char::is_alphabetic) && !["true", "false", "nan", "inf"].contains(&value) {
+        let key = written.split('=').next().unwrap_or_default().trim();
+        return Some(format!("text stands in quotes; write {key} = \"{value}\""));
+    }
+    let (found, wanted) = message.strip_prefix("invalid type: ")?.split_once(", expected ")?;
+    if let Some(table) = written.strip_prefix('[').and_then(|rest| rest.split(']').next()) {
+        let name = table.trim_matches(['[', ' ']);
+        return Some(match (written.starts_with("[["), wanted) {
+            (false, "a sequence") => format!("a file may have several of these; write [[{name}]], with two brackets"),
+            (true, _) => format!("these have names; write [{name}.NAME], with one bracket"),
+            _ => return None,
+        });
+    }
+    let (key, value) = written.split_once('=').map(|(key, value)| (key.trim(), value.trim()))?;
+    Some(match wanted {
+        "a sequence" => format!("{key} is a list; write {key} = [{value}]"),
+        "a map" if key == "steps" => format!("a model's steps go by preset; write steps = {{ PRESET = {value} }}"),
+        "a map" => format!("{key} is a table; write {key} = {{ NAME = … }}"),
+        "f64" => format!("{key} is {found}; it must be a number"),
+        _ => format!("{key} is {found}; it must be {wanted}"),
+    })
 }
 
 /// Refuses tables at the top of a file that none of its keys take: they were mistyped.
@@ -84,6 +130,17 @@ impl Checker<'_> {
         };
         let line = self.text.lines().position(is_key);
         line.map_or(self.file.clone(), |line| format!("{}, line {}", self.file, line + 1))
+    }
+
+    /// The line of a key of a sweep: in its table, or after its name.
+    fn line_of_sweep(&self, key: &str) -> String {
+        let lines = || self.text.lines().enumerate();
+        let table = lines().skip_while(|(_, line)| !line.trim_start().starts_with("[sweep"));
+        let own = table.skip(1).take_while(|(_, line)| !line.trim_start().starts_with('['));
+        let mut own = own.filter(|(_, line)| line.split('=').next().is_some_and(|name| name.trim() == key));
+        let inline = || lines().find(|(_, line)| line.contains("sweep") && line.contains(key));
+        let found = own.next().or_else(inline);
+        found.map_or(self.file.clone(), |(line, _)| format!("{}, line {}", self.file, line + 1))
     }
 
     /// Whether the command line changed what statements of papers are about.
@@ -116,13 +173,11 @@ impl Checker<'_> {
             analysis: written.analysis.trim().into(),
             preset: self.preset.clone(),
             command: built_in::command(name, path, &self.preset, self.overrides),
-            figures: if figures.is_empty() { vec!["facets".into()] } else { figures },
+            figures: if figures.is_empty() { self.default_figures() } else { figures },
             models: self.labels()?,
             ..Experiment::default()
         };
-        let whole = [WrittenSection::default()];
-        let sections = if written.section.is_empty() { &whole[..] } else { &written.section };
-        for section in sections {
+        for section in self.sections() {
             self.section(section, &mut experiment)?;
         }
         // After the models, so that one that was mistyped is not taken for what was meant.
@@ -131,6 +186,13 @@ impl Checker<'_> {
         experiment.notes = set::notes(self, &experiment)?;
         experiment.expectations = expectation::check(self, &experiment)?;
         Ok(experiment)
+    }
+
+    /// The facets, and where training ends for starting weights on a grid.
+    fn default_figures(&self) -> Vec<String> {
+        let (grids, seeds) = (self.sections().any(|s| s.grid.is_some()), self.sections().any(|s| s.grid.is_none()));
+        let listed = [("facets", seeds), ("basins", grids)].into_iter().filter(|(_, wanted)| *wanted);
+        listed.map(|(name, _)| name.to_string()).collect()
     }
 
     /// Labels of the models, all different.
@@ -170,16 +232,59 @@ impl Checker<'_> {
         one_of("preset", preset, &known).map(drop).at(|| self.file.clone())
     }
 
-    /// What the preset says about a section: the section's own, or else the experiment's.
-    fn preset<'p, T>(&'p self, section: &'p WrittenSection, of: impl Fn(&'p Preset) -> Option<T>) -> Option<T> {
-        let presets = [&section.preset, &self.written.preset].into_iter();
-        presets.filter_map(|all| all.get(&self.preset)).find_map(of)
+    /// What is said about a section: by its own preset, by itself, or else by the experiment's preset.
+    fn preset<'p, T>(
+        &'p self,
+        name: &str,
+        section: &'p WrittenSection,
+        own: Option<T>,
+        of: impl Fn(&'p Preset) -> Option<T>,
+    ) -> Option<T> {
+        let [particular, general] = [&section.preset, &self.written.preset].map(|all| all.get(name));
+        particular.and_then(&of).or(own).or_else(|| general.and_then(&of))
     }
 
     /// What goes over several values in a section.
-    fn sweep<'c>(&'c self, section: &'c WrittenSection) -> &'c Sweep {
-        let own = self.preset(section, |preset| preset.sweep.as_ref()).or(section.sweep.as_ref());
+    fn sweep<'c>(&'c self, preset: &str, section: &'c WrittenSection) -> &'c Sweep {
+        let own = self.preset(preset, section, section.sweep.as_ref(), |preset| preset.sweep.as_ref());
         own.unwrap_or(&self.written.sweep)
+    }
+
+    /// The parts of a section at a preset, and what each goes over besides ranges: one part for each range where something else is varied.
+    fn parts(&self, preset: &str, section: &WrittenSection, task: &dyn Task) -> Result<(Vec<Part>, Vec<Place>)> {
+        let sweep = places::sweep(self, self.sweep(preset, section))?;
+        let ranges = self.preset(preset, section, section.ranges.as_deref(), |preset| preset.ranges.as_deref());
+        let ranges = ranges.or(self.written.ranges.as_deref().filter(|_| task.declares("range")));
+        let ranges = places::ranges(self, task, ranges)?;
+        let apart = !sweep.is_empty() && ranges.len() > 1;
+        let part = |ranges: &[Place]| {
+            let on = if section.name.is_empty() { "on" } else { " on" };
+            let name = if apart { format!("{}{on} {}", section.name, ranges[0].label) } else { section.name.clone() };
+            Part { name, ranges: ranges.to_vec() }
+        };
+        Ok((ranges.chunks(if apart { 1 } else { ranges.len() }).map(part).collect(), sweep))
+    }
+
+    /// The sections as written; an experiment without any is one.
+    fn sections(&self) -> impl Iterator<Item = &WrittenSection> {
+        let whole = self.written.section.is_empty().then_some(&self.whole);
+        whole.into_iter().chain(&self.written.section)
+    }
+
+    /// Everything that the file has at any preset: what a statement may be about.
+    pub(super) fn planned(&self) -> Result<Vec<Planned>> {
+        let mut planned = Vec::new();
+        for (preset, section) in self.written.preset.keys().flat_map(|name| self.sections().map(move |s| (name, s))) {
+            let Some(task) = section.task.as_ref().or(self.written.task.as_ref()) else { continue };
+            let task = self.catalogue.task(task.get_ref())?;
+            let models = self.taking_part(preset, section)?;
+            let (parts, sweep) = self.parts(preset, section, &**task)?;
+            for part in parts {
+                let labels = places::both(&part.ranges, &sweep).into_iter().map(|place| place.label).collect();
+                planned.push(Planned { preset: preset.clone(), section: part.name, models: models.clone(), labels });
+            }
+        }
+        Ok(planned)
     }
 
     /// The settings of a section, from the most general to the most particular.
@@ -205,25 +310,23 @@ impl Checker<'_> {
             return one_of("key", key, &known).map(drop).at(|| self.line_of_key(key));
         };
         let task = self.catalogue.task(task_name.get_ref()).at(|| self.at(task_name))?;
-        if let Some(scale) = self.preset(section, |preset| preset.scale.as_ref()) {
+        if let Some(scale) = self.preset(&self.preset, section, None, |preset| preset.scale.as_ref()) {
             into.scale = scale.clone() + &self.overrides.in_words();
         }
-        let sweep = places::sweep(self, self.sweep(section))?;
-        let ranges = self.preset(section, |preset| preset.ranges.as_deref()).or(section.ranges.as_deref());
-        let ranges = ranges.or(written.ranges.as_deref().filter(|_| task.declares("range")));
-        let ranges = places::ranges(self, &**task, ranges)?;
-        let apart = !sweep.is_empty() && ranges.len() > 1;
-        for part in ranges.chunks(if apart { 1 } else { ranges.len() }) {
-            let on = if section.name.is_empty() { "on" } else { " on" };
-            let name = if apart { format!("{}{on} {}", section.name, part[0].label) } else { section.name.clone() };
-            self.part(section, name, &**task, part, &sweep, into)?;
-        }
-        Ok(())
+        let (parts, sweep) = self.parts(&self.preset, section, &**task)?;
+        parts.into_iter().try_for_each(|part| self.part(section, part, &**task, &sweep, into))
     }
 
     fn seeds(&self, section: &WrittenSection) -> Result<Vec<u64>> {
         let place = format!("{}: preset {}", self.file, self.preset);
-        let Some(seeds) = self.preset(section, |preset| preset.seeds.as_ref()) else { bail!("{place} has no seeds") };
+        let seeds = self.preset(&self.preset, section, None, |preset| preset.seeds.as_ref());
+        let Some(seeds) = seeds else {
+            let near = |key: &&String| {
+                matches!(nalm::Error::unknown("key", key, &["seeds"]), nalm::Error::Unknown { nearest: Some(_), .. })
+            };
+            let near = self.settings(section).flat_map(|settings| settings.keys()).find(near);
+            bail!("{place} has no seeds{}", near.map_or(String::new(), |key| format!("; is {key} meant to be seeds?")))
+        };
         let planned = match seeds {
             Seeds::Count(n) => *n,
             Seeds::List(list) => list.len() as u64,
@@ -244,8 +347,8 @@ impl Checker<'_> {
     }
 
     /// Which models take part: the section's, or the preset's, or all.
-    fn taking_part(&self, section: &WrittenSection) -> Result<Vec<usize>> {
-        let names = section.models.as_ref().or_else(|| self.preset(section, |preset| preset.models.as_ref()));
+    fn taking_part(&self, preset: &str, section: &WrittenSection) -> Result<Vec<usize>> {
+        let names = self.preset(preset, section, section.models.as_ref(), |preset| preset.models.as_ref());
         let found: Vec<usize> = match names {
             None => (0..self.written.model.len()).collect(),
             Some(names) => names.iter().map(|name| self.model(name)).collect::<Result<_>>()?,
@@ -257,9 +360,8 @@ impl Checker<'_> {
     fn part(
         &self,
         section: &WrittenSection,
-        name: String,
+        Part { name, ranges }: Part,
         task: &dyn Task,
-        ranges: &[Place],
         sweep: &[Place],
         into: &mut Experiment,
     ) -> Result<()> {
@@ -270,12 +372,12 @@ impl Checker<'_> {
         }
         let own = into.sections.len();
         ensure!(into.sections.iter().all(|section| section.name != name), "{file}: two sections are called '{name}'");
-        let places = places::both(ranges, sweep);
+        let places = places::both(&ranges, sweep);
         for (k, place) in places.iter().enumerate() {
             let twice = places[..k].iter().any(|other| other.label == place.label);
             ensure!(!twice, "{file}: {} is there twice; leave one out", place.label);
         }
-        let models = self.taking_part(section)?;
+        let models = self.taking_part(&self.preset, section)?;
         let each = section.grid.map_or(seeds.len(), |side| side * side);
         let planned = into.runs.len() as f64 + (models.len() * places.len()) as f64 * each as f64;
         self.catalogue.memory.ensure(&format!("a plan of {planned} runs"), BYTES_OF_A_PLANNED_RUN * planned)?;
@@ -299,6 +401,12 @@ impl Checker<'_> {
                     Ok((task.check(self.catalogue, &first)?, first))
                 });
                 let (last_layer, first) = made.map_err(|error| self.blame(error, model, section))?;
+                if section.grid.is_some() {
+                    choices.values.insert("weights".into(), vec![0.5; 2].into());
+                    let started =
+                        task.specify(self.catalogue, &choices).and_then(|run| task.check(self.catalogue, &run));
+                    started.map_err(|error| self.blame(error, model, section))?;
+                }
                 let start = into.runs.len();
                 match section.grid {
                     None => into.runs.extend(seeds.iter().map(|&seed| first.with("seed", seed))),
@@ -314,9 +422,10 @@ impl Checker<'_> {
             }
         }
         let axis = sweep.first().map(|place| place.axis(self.catalogue, task));
+        let varied = sweep.first().map_or("range".into(), Place::names);
         let (task, measures) = (task.name().to_string(), task.measures());
         let places = places.into_iter().map(|place| place.label).collect();
-        into.sections.push(Section { name, task, measures, places, grid: section.grid, axis });
+        into.sections.push(Section { name, task, measures, places, grid: section.grid, axis, varied });
         Ok(())
     }
 
@@ -334,7 +443,8 @@ impl Checker<'_> {
             Some("range" | "test_range") if !overrides.ranges.is_empty() => "--range".into(),
             Some(key) if overrides.set.iter().any(|(known, _)| known == key) => format!("--set {key}"),
             Some(key) if overrides.sweep.iter().any(|(known, _)| known == key) => format!("--sweep {key}"),
-            Some(key) if in_file(key) || self.sweep(section).contains_key(key) => self.line_of_key(key),
+            Some(key) if self.sweep(&self.preset, section).contains_key(key) => self.line_of_sweep(key),
+            Some(key) if in_file(key) => self.line_of_key(key),
             _ => of_model(),
         };
         let of = if section.name.is_empty() { String::new() } else { format!(", section {}", section.name) };

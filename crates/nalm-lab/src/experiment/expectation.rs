@@ -1,6 +1,6 @@
 //! Published statements: a metric, how it relates to a value or to another model, and where that was said.
 
-use super::check::Checker;
+use super::check::{Checker, Planned};
 use super::written::{Expect, Value};
 use super::{Experiment, statements};
 use crate::error::{Context, Result, bail, ensure};
@@ -53,13 +53,17 @@ pub enum Relation {
 
 pub(super) fn check(checker: &Checker<'_>, experiment: &Experiment) -> Result<Vec<Expectation>> {
     let mut all = Vec::new();
+    if checker.written.expect.is_empty() {
+        return Ok(all);
+    }
+    let planned = checker.planned()?;
     for expect in &checker.written.expect {
         let models: Vec<&Spanned<String>> = expect.model.iter().chain(&expect.models).collect();
         if models.is_empty() {
-            one(checker, experiment, expect, None, &mut all)?;
+            one(checker, experiment, &planned, expect, None, &mut all)?;
         }
         for model in models {
-            one(checker, experiment, expect, Some(model), &mut all)?;
+            one(checker, experiment, &planned, expect, Some(model), &mut all)?;
         }
     }
     Ok(all)
@@ -69,13 +73,12 @@ pub(super) fn check(checker: &Checker<'_>, experiment: &Experiment) -> Result<Ve
 fn one(
     checker: &Checker<'_>,
     experiment: &Experiment,
+    planned: &[Planned],
     expect: &Expect,
     name: Option<&Spanned<String>>,
     all: &mut Vec<Expectation>,
 ) -> Result<()> {
     let sections: Vec<&str> = experiment.sections.iter().map(|section| section.name.as_str()).collect();
-    let places = super::places::all(checker)?;
-    let places: Vec<&str> = places.iter().map(String::as_str).collect();
     if let Some(preset) = &expect.preset {
         checker.known_preset(preset)?;
     }
@@ -93,18 +96,36 @@ fn one(
     }
     ensure!(!expect.pooled || ranges.is_empty(), "{place}: pooled is over all ranges; leave out range");
     ensure!(expect.n != Some(0), "{place}: n = 0 published runs say nothing");
-    // A place that this preset does not have may be one of another preset.
-    for range in &ranges {
-        one_of("range", range.get_ref(), &places).at(|| checker.at(range))?;
+    // What this preset does not have may be there at another one; what none has was mistyped.
+    let asked = |p: &&Planned| {
+        let section = expect.section.as_ref().is_none_or(|section| *section.get_ref() == p.section);
+        model.is_none_or(|model| p.models.contains(&model))
+            && section
+            && expect.preset.as_ref().is_none_or(|preset| *preset == p.preset)
+    };
+    if let Some(section) = &expect.section {
+        let sections: Vec<&str> = planned.iter().map(|p| p.section.as_str()).collect();
+        one_of("section", section.get_ref(), &sections).at(|| checker.at(section))?;
+    }
+    let every: Vec<&str> = planned.iter().filter(asked).flat_map(|p| &p.labels).map(String::as_str).collect();
+    ensure!(
+        model.is_none() || !every.is_empty(),
+        "{place}: the file never runs this model there, so the expectation is about nothing"
+    );
+    for range in ranges.iter().filter(|_| model.is_some()) {
+        one_of("range", range.get_ref(), &every).at(|| checker.at(range))?;
     }
     // A statement about a preset is none about runs with other settings.
     let other = expect.preset.as_ref().is_some_and(|preset| *preset != experiment.preset);
     if other || checker.is_changed() {
         return Ok(());
     }
-    let named =
-        expect.section.as_ref().map(|name| one_of("section", name.get_ref(), &sections).at(|| checker.at(name)));
-    let named = named.transpose()?;
+    let named = expect.section.as_ref().map(|name| sections.iter().position(|known| known == name.get_ref()));
+    // Its section may be there at another preset only.
+    if named == Some(None) {
+        return Ok(());
+    }
+    let named = named.flatten();
     let here = |place: &str, label: &str| expect.pooled || place == label;
     let group = |label: &str| experiment.groups.iter().find(|g| Some(g.model) == model && here(&g.place, label));
     let mut labels: Vec<String> = ranges.iter().map(|range| range.get_ref().clone()).collect();

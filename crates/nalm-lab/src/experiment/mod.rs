@@ -78,6 +78,8 @@ pub struct Section {
     pub grid: Option<usize>,
     /// What takes the place of the ranges, where something else is varied.
     pub axis: Option<String>,
+    /// What a place is, for the head of a column: a range, or the settings that are varied.
+    pub varied: String,
 }
 
 /// The runs of one model at one place: those that differ by seed only.
@@ -96,6 +98,11 @@ pub struct Group {
 }
 
 impl Experiment {
+    /// Whether it comes with the laboratory and is not somebody's file.
+    pub fn is_built_in(&self) -> bool {
+        built_in::is(&self.name) && !self.command.contains(".toml")
+    }
+
     /// The identities of its runs.
     pub fn ids(&self) -> Vec<String> {
         self.runs.iter().map(Spec::id).collect()

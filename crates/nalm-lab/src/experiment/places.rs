@@ -7,7 +7,7 @@ use crate::error::{Context, Error, Result, ensure};
 use crate::task::{Catalogue, Task, published_test_range, test_range_for};
 use nalm::task::PAPER_RANGES;
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use toml::Spanned;
 
 /// One range or value along a section's axis: how it is called, and what it sets.
@@ -18,6 +18,11 @@ pub(super) struct Place {
 }
 
 impl Place {
+    /// The names of what is varied, for the head of a column.
+    pub(super) fn names(&self) -> String {
+        self.values.keys().map(String::as_str).collect::<Vec<_>>().join(", ")
+    }
+
     /// How figures call what is varied.
     pub(super) fn axis(&self, catalogue: &Catalogue, task: &dyn Task) -> String {
         let declared = |key: &String| {
@@ -32,26 +37,6 @@ impl Place {
 /// The paper's training ranges.
 pub(super) fn paper_ranges() -> Vec<String> {
     PAPER_RANGES.iter().map(|(train, _)| train.to_string()).collect()
-}
-
-/// The labels of every place that the file has at any preset: what a statement may be about.
-pub(super) fn all(checker: &Checker<'_>) -> Result<BTreeSet<String>> {
-    let written = &checker.written;
-    let presets = || written.preset.values().chain(written.section.iter().flat_map(|section| section.preset.values()));
-    let ranges = presets().map(|preset| preset.ranges.as_deref());
-    let ranges = ranges.chain(written.section.iter().map(|section| section.ranges.as_deref())).flatten();
-    let mut labels: BTreeSet<String> = paper_ranges().into_iter().collect();
-    for range in ranges.chain(written.ranges.as_deref()).flatten() {
-        let (train, test) = pair(range.get_ref()).at(|| checker.at(range))?;
-        labels.extend(test.map(|test| format!("{train}, tested on {test}")));
-        labels.insert(train);
-    }
-    let sweeps = presets().filter_map(|preset| preset.sweep.as_ref());
-    let sweeps = sweeps.chain(written.section.iter().filter_map(|section| section.sweep.as_ref()));
-    for sweep in sweeps.chain([&written.sweep]) {
-        labels.extend(self::sweep(checker, sweep)?.into_iter().map(|place| place.label));
-    }
-    Ok(labels)
 }
 
 /// Every range with every value, which names the place.

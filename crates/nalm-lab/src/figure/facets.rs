@@ -7,7 +7,7 @@ use super::{Figure, columns, estimates, record};
 use crate::experiment::Section;
 use crate::stats::beta;
 use crate::summary::metric::Estimator;
-use crate::summary::{Cell, Metric, Results, of_section};
+use crate::summary::{Cell, Metric, Over, Results, of_section};
 use std::collections::BTreeSet;
 
 /// What stands for 0 where axes are logarithmic.
@@ -20,7 +20,7 @@ pub(super) fn draw(results: &Results<'_>, paper: Paper, bars: bool) -> Vec<Figur
     drawn.map(|(k, section, cells)| section_figure(results, paper, (k, section), &cells, bars)).collect()
 }
 
-fn data(metrics: &[Metric], cells: &[Cell]) -> Vec<Vec<String>> {
+fn data(metrics: &[Metric], section: &Section, cells: &[Cell]) -> Vec<Vec<String>> {
     let listed = || metrics.iter().filter(|metric| metric.csv);
     let of = |c: &Cell, metric: &Metric| match metric.estimator {
         Estimator::Beta => beta::unclipped(c.get(metric.name)),
@@ -28,7 +28,7 @@ fn data(metrics: &[Metric], cells: &[Cell]) -> Vec<Vec<String>> {
     };
     let row =
         |c: &Cell| estimates(record(&[&c.label, &c.place, &c.n, &c.solved]), listed().map(|metric| of(c, metric)));
-    let head = columns(record(&[&"model", &"range", &"n", &"solved"]), listed().map(|metric| metric.name));
+    let head = columns(record(&[&"model", &section.varied, &"n", &"solved"]), listed().map(|metric| metric.name));
     [head].into_iter().chain(cells.iter().map(row)).collect()
 }
 
@@ -75,7 +75,11 @@ fn section_figure(
                     let d = bar(x - half, 2.0 * half, y.at(0.0), y.at(mean));
                     slots.svg.fill_lightly(&d, &style.colour(), 0.45);
                 }
-                let hint = format!("{}, {}: {mean:.4} (n = {})", cell.label, cell.place, cell.n);
+                let (shown, n) =
+                    results.metrics.iter().find(|m| m.name == metric).map_or((mean.to_string(), cell.n), |m| {
+                        ((m.show)(mean), if m.over == Over::Solved { cell.solved } else { cell.n })
+                    });
+                let hint = format!("{}, {}: {shown} (n = {n})", cell.label, cell.place);
                 slots.estimate(style, x, &y, cell.get(metric), 1.5, &hint);
             }
             let empty = |range: &&usize| !cells.iter().any(|cell| cell.place == ranges[**range]);
@@ -91,7 +95,7 @@ fn section_figure(
     for note in zeros.into_iter().chain(counts.notes(results, index, &planned)) {
         end = slots.svg.paragraph((LEFT, end + 22.0), &note) - 16.0;
     }
-    Figure::new(&suffix, slots.svg, end + 12.0, data(results.metrics, cells))
+    Figure::new(&suffix, slots.svg, end + 12.0, data(results.metrics, section, cells))
 }
 
 /// How many runs are behind each mark.

@@ -51,6 +51,13 @@ pub fn write(results: &Results<'_>, kinds: &[Kind], files: &dyn Files, folder: &
     if !experiment.analysis.is_empty() {
         blocks.push(Block::Prose(experiment.analysis.clone()));
     }
+    if experiment.is_built_in()
+        && !["paper", "laptop"].contains(&experiment.preset.as_str())
+        && !experiment.runs.is_empty()
+    {
+        let text = "Here it is shortened (preset {}): what was run stands below, and runs that are shorter than the published ones decide nothing.";
+        blocks.push(Block::Text(text.replace("{}", &experiment.preset)));
+    }
     blocks.extend([Block::Code(experiment.command.clone()), Block::Contents]);
     let mut figures = Vec::new();
     let drawn = figure::all(results, kinds);
@@ -79,6 +86,10 @@ pub fn write(results: &Results<'_>, kinds: &[Kind], files: &dyn Files, folder: &
     blocks.extend(paired::tables(results));
     blocks.extend(failures::list(results));
     blocks.extend(failures::not_carried_out(results));
+    let runs = origin::runs(results);
+    if !runs.is_empty() {
+        blocks.extend([Block::Heading("What was run".into()), Block::List(runs)]);
+    }
     blocks.push(Block::Heading("Where the numbers come from".into()));
     let scale = if experiment.scale.is_empty() { String::new() } else { format!("Scale: {}. ", experiment.scale) };
     blocks.push(Block::Text(scale + &origin::text(results)));

@@ -1,8 +1,64 @@
 //! Where the rows of a page come from, as the segments say that held them.
 
+use crate::experiment::Section;
+use crate::run::Spec;
 use crate::store::{Session, date};
 use crate::summary::Results;
+use crate::task::Measures;
 use std::collections::BTreeSet;
+
+/// What was run: a line for each section.
+pub(super) fn runs(results: &Results<'_>) -> Vec<String> {
+    let experiment = results.experiment;
+    let line = |(k, section): (usize, &Section)| {
+        let groups = experiment.groups.iter().filter(|group| group.section == k);
+        let runs: Vec<&Spec> = groups.clone().flat_map(|group| &experiment.runs[group.runs.clone()]).collect();
+        if runs.is_empty() || section.measures != Measures::Runs {
+            return None;
+        }
+        let all = |of: &dyn Fn(&Spec) -> Option<String>| {
+            let mut found: Vec<String> = Vec::new();
+            for text in runs.iter().filter_map(|run| of(run)).filter(|text| !text.is_empty()) {
+                if !found.contains(&text) {
+                    found.push(text);
+                }
+            }
+            found
+        };
+        let text = |key: &'static str| all(&move |run| Some(run.text(key).to_string()));
+        let mut parts = vec![format!("task {}", section.task)];
+        let operations = text("operation");
+        parts.extend((!operations.is_empty()).then(|| format!("operation {}", operations.join(" or "))));
+        let inputs = all(&|run| Some(run.whole("inputs")?.to_string()));
+        parts.extend((!inputs.is_empty()).then(|| format!("{} inputs", inputs.join(" or "))));
+        let mut steps: Vec<u64> = runs.iter().filter_map(|run| run.whole("steps")).collect();
+        steps.sort_unstable();
+        parts.extend(steps.first().zip(steps.last()).map(|(least, most)| match least == most {
+            true => format!("{} steps", thousands(*most)),
+            false => format!("{} to {} steps", thousands(*least), thousands(*most)),
+        }));
+        let streams = text("stream");
+        parts.extend((streams == ["reference"]).then(|| "published random streams".to_string()));
+        let each = groups.map(|group| group.runs.len()).max().unwrap_or(0);
+        parts.push(match section.grid {
+            Some(side) => format!("{side} x {side} starting weights"),
+            None => format!("{each} seed{}", if each == 1 { "" } else { "s" }),
+        });
+        let ranges =
+            all(&|run| Some(format!("{} (tested on {})", run.get("range")?.as_str()?, run.text("test_range"))));
+        parts.extend((!ranges.is_empty()).then(|| format!("trained on {}", ranges.join(", "))));
+        let name = if section.name.is_empty() { String::new() } else { format!("{}: ", section.name) };
+        Some(name + &parts.join("; ") + ".")
+    };
+    experiment.sections.iter().enumerate().filter_map(line).collect()
+}
+
+/// A number with commas between its thousands.
+fn thousands(n: u64) -> String {
+    let digits = n.to_string();
+    let comma = |k: usize| k > 0 && (digits.len() - k).is_multiple_of(3);
+    digits.char_indices().flat_map(|(k, c)| comma(k).then_some(',').into_iter().chain([c])).collect()
+}
 
 /// One paragraph about it.
 pub(super) fn text(results: &Results<'_>) -> String {

@@ -9,13 +9,17 @@ use crate::summary::{Comparison, Metric, Results, Verdict, of_section, show};
 pub(super) fn comparisons(experiment: &Experiment, compared: &[Comparison<'_>]) -> Vec<Block> {
     let several = experiment.sections.len() > 1;
     let placed = compared.iter().any(|c| !c.expectation.place.is_empty());
+    let varied = |c: &Comparison<'_>| experiment.sections.get(c.expectation.section).map(|s| s.varied.as_str());
+    let mut heads: Vec<&str> = compared.iter().filter_map(varied).collect();
+    heads.dedup();
+    let head = if let [head] = heads[..] { head } else { "range" };
     let row = |c: &Comparison<'_>| {
         let e = c.expectation;
         let mut name = e.model.map_or("–".into(), |model| experiment.models[model].clone());
         if several && e.model.is_some() {
             name += &format!(" ({})", experiment.sections[e.section].name);
         }
-        let place = placed.then(|| ("range", if e.pooled { "all together".into() } else { e.place.clone() }));
+        let place = placed.then(|| (head, if e.pooled { "all together".into() } else { e.place.clone() }));
         let rest = [
             ("published", c.published.clone()),
             ("ours [95 %]", c.ours.clone()),
@@ -45,6 +49,7 @@ pub(super) fn results(results: &Results<'_>, section: usize) -> Vec<Block> {
     };
     let metrics: Vec<&Metric> = results.metrics.iter().filter(|metric| metric.table).filter(known).collect();
     let experiment = results.experiment;
+    let varied = &experiment.sections[section].varied;
     let row = |group: &Group| {
         let cell = results.cell(section, group.model, &group.place);
         // What was not run at all is one line.
@@ -66,7 +71,7 @@ pub(super) fn results(results: &Results<'_>, section: usize) -> Vec<Block> {
             };
             (metric.label, text)
         });
-        let head = [("model", experiment.models[group.model].clone()), ("range", place)];
+        let head = [("model", experiment.models[group.model].clone()), (varied.as_str(), place)];
         Some(head.into_iter().chain(numbers).collect())
     };
     let of = of_section(&experiment.sections[section]);

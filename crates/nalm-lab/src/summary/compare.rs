@@ -56,7 +56,7 @@ impl<'a> Results<'a> {
         self.judge_orders(&mut found);
         // A model or range that this preset leaves out is none that was not run.
         let special = |e: &Expectation| metric::OTHERS.contains(&e.metric.as_str());
-        let there = |e: &Expectation| special(e) || e.model.is_some_and(|model| !self.groups(e, model).is_empty());
+        let there = |e: &Expectation| special(e) || e.model.is_some_and(|model| !self.spoken_of(e, model).is_empty());
         let beside = |(e, found): (&'a Expectation, Found)| Comparison {
             expectation: e,
             published: self.published(e),
@@ -68,11 +68,15 @@ impl<'a> Results<'a> {
         expectations.iter().zip(found).filter(|(e, _)| there(e)).map(beside).collect()
     }
 
-    /// Whether runs are as large and as long as the published ones. Numerical experiments say so by their preset, too, but shorter ones
-    /// speak about the same thing.
+    /// Whether runs are smaller or shorter than the published ones: those with images say so by their preset, the others by their steps.
     fn is_reduced(&self, e: &Expectation) -> bool {
-        let section = self.experiment.sections.get(e.section);
-        section.is_some_and(|section| section.measures != Measures::Runs) && self.experiment.preset != "paper"
+        let images = self.experiment.sections.get(e.section).is_some_and(|section| section.measures != Measures::Runs);
+        let groups = e.model.map_or(Vec::new(), |model| self.spoken_of(e, model));
+        let mut runs = groups.iter().flat_map(|group| &self.experiment.runs[group.runs.clone()]);
+        match images {
+            true => self.experiment.preset != "paper",
+            false => runs.any(|run| run.whole("steps") < e.steps && run.whole("steps").is_some()),
+        }
     }
 
     fn metric(&self, e: &Expectation) -> Option<&Metric> {
@@ -105,9 +109,9 @@ impl<'a> Results<'a> {
     }
 
     /// The groups of a model that a statement is about.
-    fn groups(&self, e: &Expectation, model: usize) -> Vec<&'a Group> {
-        let own = |g: &&Group| g.section == e.section && g.model == model && (e.pooled || g.place == e.place);
-        self.experiment.groups.iter().filter(own).filter(|g| self.experiment.is_sampled(g)).collect()
+    fn spoken_of(&self, e: &Expectation, model: usize) -> Vec<&'a Group> {
+        let place = (!e.pooled).then_some(e.place.as_str());
+        self.groups(e.section, model, place).filter(|g| self.experiment.is_sampled(g)).collect()
     }
 
     fn find(&self, e: &Expectation) -> Found {
@@ -125,7 +129,7 @@ impl<'a> Results<'a> {
 
     fn by_metric(&self, e: &Expectation) -> Option<Found> {
         let metric = self.metric(e)?;
-        let rows: Vec<&Row> = self.groups(e, e.model?).into_iter().flat_map(|group| self.of(group)).collect();
+        let rows: Vec<&Row> = self.spoken_of(e, e.model?).into_iter().flat_map(|group| self.of(group)).collect();
         if rows.is_empty() {
             return None;
         }
@@ -141,7 +145,7 @@ impl<'a> Results<'a> {
         let estimate = metric.estimate(rows.iter().copied());
         let rate = (metric.estimator == Estimator::Rate).then(|| counted(metric, rows));
         // What was published of each range was published of all of them.
-        let places = if e.pooled { e.model.map_or(1, |model| self.groups(e, model).len()) } else { 1 };
+        let places = if e.pooled { e.model.map_or(1, |model| self.spoken_of(e, model).len()) } else { 1 };
         let n = rows.len();
         let (difference, verdict) = match (relation, rate) {
             (Relation::Is(p), Some(ours)) => verdict::rate(ours, p, e.n.map(|n| n * places)),
@@ -153,8 +157,8 @@ impl<'a> Results<'a> {
             (Relation::Above(_) | Relation::Equals(_), _) => (Estimate::NONE, Verdict::NotRun),
         };
         let images = self.experiment.sections[e.section].measures != Measures::Runs;
-        let verdict = match (images, self.is_reduced(e) || (images && n < FOLDS)) {
-            (true, true) => Verdict::NotComparable,
+        let verdict = match self.is_reduced(e) || (images && n < FOLDS) {
+            true => Verdict::NotComparable,
             _ if is_published_run(e, rows) && same_digits(relation, estimate, rate) => Verdict::Identical,
             _ => verdict,
         };
@@ -178,9 +182,9 @@ impl<'a> Results<'a> {
     /// The values of two models over the seeds that both have.
     fn pairs(&self, metric: &Metric, e: &Expectation, other: usize) -> Vec<(f64, f64)> {
         let Some(model) = e.model else { return Vec::new() };
-        let theirs = self.groups(e, other);
+        let theirs = self.spoken_of(e, other);
         let mut pairs = Vec::new();
-        for group in self.groups(e, model) {
+        for group in self.spoken_of(e, model) {
             let Some(twin) = theirs.iter().find(|twin| twin.place == group.place) else { continue };
             let twins = self.of(twin);
             for row in self.of(group) {
@@ -235,7 +239,7 @@ impl<'a> Results<'a> {
         let n = pairs.len();
         match metric.estimator {
             Estimator::Rate => format!("{} against {} of {n}", side(|p| p.0), side(|p| p.1)),
-            _ => format!("{} against {} ({n} pairs)", side(|p| p.0), side(|p| p.1)),
+            _ => format!("{} against {} ({n} pair{})", side(|p| p.0), side(|p| p.1), if n == 1 { "" } else { "s" }),
         }
     }
 

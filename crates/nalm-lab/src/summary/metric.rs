@@ -1,6 +1,7 @@
 //! The table of metrics: name, estimator and interval, over all runs or over solved ones. Tables, CSV files, figures and comparisons read it.
 
 use crate::run::Row;
+use crate::stats::kaplan_meier::{self, Run};
 use crate::stats::shown::two;
 use crate::stats::{Estimate, beta, gamma, student, wilson};
 
@@ -19,6 +20,8 @@ pub enum Estimator {
     Error,
     /// A mean of shares.
     Share,
+    /// Steps until a run is solved, or all of its steps: the restricted mean of Kaplan and Meier.
+    Restricted,
 }
 
 /// Which runs count.
@@ -101,6 +104,10 @@ impl Metric {
             Estimator::Mean => student::interval(values, f64::NEG_INFINITY, f64::INFINITY),
             Estimator::Error => student::interval(values, 0.0, f64::INFINITY),
             Estimator::Share => student::share(values),
+            Estimator::Restricted => {
+                let runs: Vec<Run> = values.iter().map(|&at| Run { at, solved: true }).collect();
+                kaplan_meier::restricted_mean(&runs, values.iter().copied().fold(0.0, f64::max))
+            }
         }
     }
 }
@@ -146,7 +153,7 @@ pub const OTHERS: [&str; 3] = ["noise_bound", "minima", "success_at_length"];
 
 /// The metrics of this project, in the order of their columns.
 pub fn list() -> Vec<Metric> {
-    use Estimator::{Beta, Error, Gamma, Mean, Rate, Share};
+    use Estimator::{Beta, Error, Gamma, Mean, Rate, Restricted, Share};
     let whole = |v: f64| format!("{v:.0}");
     let success = |row: &Row| flag(Some(row.is_solved()));
     let inside = |row: &Row| flag(Some(row.number("validation_error").is_some_and(|error| error < FLAT)));
@@ -160,7 +167,10 @@ pub fn list() -> Vec<Metric> {
             panel: Some(("Solved at step", true)),
             ..listed("solved_at", "solved at", Gamma, Row::solved_at)
         },
-        Metric { show: whole, ..Metric::new("unsolved_steps", "restricted mean", Error, unsolved_steps).in_tables() },
+        Metric {
+            show: whole,
+            ..Metric::new("unsolved_steps", "restricted mean", Restricted, unsolved_steps).in_tables()
+        },
         Metric {
             over: Over::Solved,
             show: sparsity,

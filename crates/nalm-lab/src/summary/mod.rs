@@ -89,10 +89,19 @@ impl<'a> Results<'a> {
         self.rows[group.runs.clone()].iter().copied().flatten().filter(counts).collect()
     }
 
+    /// Whether the model of a run has weights that read as arithmetic; stacks have.
+    fn is_sparse(&self, row: Option<&&Row>) -> bool {
+        let Some(Ok(module)) = row.map(|row| self.catalogue.module(row.spec.module())) else { return true };
+        let built = nalm::Shape::new(2, 1).and_then(|shape| (module.single.build)(shape, &nalm::Options::default()));
+        built.is_ok_and(|unit| unit.sparsity_error(&vec![0.0; unit.param_len()]).is_some())
+    }
+
     /// The cell of a group over some of its rows, if there are any.
     fn summary(&self, group: &Group, rows: impl IntoIterator<Item = &'a Row>) -> Option<Cell> {
         let found: Vec<&Row> = rows.into_iter().collect();
-        let estimates = self.metrics.iter().map(|metric| (metric.name, metric.estimate(found.iter().copied())));
+        let has = |metric: &&Metric| metric.name != "sparsity_error" || self.is_sparse(found.first());
+        let metrics = self.metrics.iter().filter(has);
+        let estimates = metrics.map(|metric| (metric.name, metric.estimate(found.iter().copied())));
         (!found.is_empty()).then(|| Cell {
             section: group.section,
             model: group.model,
@@ -114,11 +123,17 @@ impl<'a> Results<'a> {
         self.experiment.groups.iter().find(|g| g.section == section && g.model == model && g.place == place)
     }
 
-    /// Two models of a section over the places and seeds that both have; nothing if there are none.
-    pub fn paired(&self, section: usize, model: usize, other: usize) -> Option<Paired> {
+    /// The groups of a model in a section, at one place or at all.
+    pub fn groups(&self, section: usize, model: usize, place: Option<&str>) -> impl Iterator<Item = &'a Group> {
+        let here = move |g: &&Group| g.section == section && g.model == model && place.is_none_or(|at| g.place == at);
+        self.experiment.groups.iter().filter(here)
+    }
+
+    /// Two models of a section over the seeds that both have, at one place or at all; nothing if there are none.
+    pub fn paired(&self, section: usize, model: usize, other: usize, place: Option<&str>) -> Option<Paired> {
         let judged = |row: &Row| Judged { solved: row.is_solved(), solved_at: row.solved_at() };
         let mut pairs = Vec::new();
-        for group in self.experiment.groups.iter().filter(|g| g.section == section && g.model == model) {
+        for group in self.groups(section, model, place) {
             let Some(other) = self.group(section, other, &group.place) else { continue };
             let rows = self.rows[group.runs.clone()].iter().zip(&self.rows[other.runs.clone()]);
             pairs.extend(rows.filter_map(|(a, b)| Some((judged((*a)?), judged((*b)?)))));

@@ -102,6 +102,9 @@ const BY_PHASE: [&str; 4] = ["learning_rate", "ramp", "clamp", "penalty"];
 /// Rows in a batch, as published, in which steps are counted.
 const BATCH: usize = 128;
 
+/// Steps between two evaluations, as published.
+const LOG_EVERY: u64 = 1_000;
+
 /// More parameters than this do not stand in a row.
 const MOST_IN_ROW: usize = 1_000;
 
@@ -185,6 +188,8 @@ impl Numbers {
             config.penalties.fill(Penalty::NONE);
         }
         config.start = spec.numbers("weights");
+        // Whoever asks for 999 steps wants to know what came of them. Schedules evaluate where their phases end.
+        config.log_last = schedule.is_none();
         config.check(&network, &*task)?;
         Ok(Built { network, task, config, schedule })
     }
@@ -308,7 +313,9 @@ impl Task for Numbers {
     fn shared(&self, catalogue: &Catalogue, spec: &Spec) -> Option<String> {
         // A curve thins out by the steps of its own run, and reinitialisations are counted over the whole of it.
         let starts_over = |network: Network<f32>| Config::published(&network).reinit.is_some();
-        let alone = spec.get("curve").is_some() || spec.get("layers").is_some();
+        // Between two evaluations nothing is known of a longer run.
+        let between = !spec.whole("steps").unwrap_or_default().is_multiple_of(LOG_EVERY);
+        let alone = spec.get("curve").is_some() || spec.get("layers").is_some() || between;
         let alone = alone || self.network(catalogue, spec).is_ok_and(starts_over);
         (!alone).then(|| spec.with("steps", 0).id())
     }

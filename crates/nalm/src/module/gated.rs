@@ -7,6 +7,7 @@ use super::{Dispatch, Module, Nau, Nmu, Options, Pass, Shape, Snmu, Spec, nalu, 
 use crate::batch::BatchLayout;
 use crate::expression::Expression;
 use crate::lane::{each, linear};
+use crate::penalty;
 use crate::recipe::Recipe;
 use crate::rng::Rng;
 use crate::style::Style;
@@ -197,10 +198,9 @@ impl<R: Real, M: Module<R>> Module<R> for Gated<M> {
             + self.mul.penalty(&p[mul..gate], strength, &mut dp[mul..gate])
     }
 
-    fn sparsity_error(&self, p: &[R]) -> R {
+    fn sparsity_error(&self, p: &[R]) -> Option<R> {
         let (mul, gate) = self.starts();
-        let (a, m) = (self.add.sparsity_error(&p[..mul]), self.mul.sparsity_error(&p[mul..gate]));
-        if a > m || a.is_nan() { a } else { m }
+        penalty::largest([self.add.sparsity_error(&p[..mul]), self.mul.sparsity_error(&p[mul..gate])])
     }
 
     fn recipe(&self) -> Recipe {

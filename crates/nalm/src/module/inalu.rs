@@ -245,11 +245,11 @@ impl<R: Real> Module<R> for Inalu {
         total
     }
 
-    fn sparsity_error(&self, p: &[R]) -> R {
+    fn sparsity_error(&self, p: &[R]) -> Option<R> {
         let n = self.shape.weights();
         let add = penalty::sparsity_error(nac::effective(&p[..2 * n], n, R::ONE));
         let mul = penalty::sparsity_error(nac::effective(&p[2 * n..4 * n], n, R::ONE));
-        (add + mul) * R::of(0.5)
+        Some((add + mul) * R::of(0.5))
     }
 
     fn recipe(&self) -> Recipe {

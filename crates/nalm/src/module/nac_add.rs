@@ -96,8 +96,8 @@ impl<R: Real> Module<R> for NacAdd {
         }
     }
 
-    fn sparsity_error(&self, p: &[R]) -> R {
-        penalty::sparsity_error(nac::effective(p, self.shape.weights(), R::ONE))
+    fn sparsity_error(&self, p: &[R]) -> Option<R> {
+        Some(penalty::sparsity_error(nac::effective(p, self.shape.weights(), R::ONE)))
     }
 
     fn gold(&self, operation: Operation) -> Option<Vec<R>> {

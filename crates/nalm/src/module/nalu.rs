@@ -201,8 +201,8 @@ impl<R: Real> Module<R> for Nalu {
         }
     }
 
-    fn sparsity_error(&self, p: &[R]) -> R {
-        penalty::sparsity_error(nac::effective(p, self.shape.weights(), R::of(self.scale)))
+    fn sparsity_error(&self, p: &[R]) -> Option<R> {
+        Some(penalty::sparsity_error(nac::effective(p, self.shape.weights(), R::of(self.scale))))
     }
 
     fn gold(&self, operation: Operation) -> Option<Vec<R>> {

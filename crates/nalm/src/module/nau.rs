@@ -97,8 +97,8 @@ impl<R: Real> Module<R> for Nau {
         penalty::sparsity(p, true, strength, dp)
     }
 
-    fn sparsity_error(&self, p: &[R]) -> R {
-        penalty::sparsity_error(p.iter().copied())
+    fn sparsity_error(&self, p: &[R]) -> Option<R> {
+        Some(penalty::sparsity_error(p.iter().copied()))
     }
 
     fn recipe(&self) -> Recipe {

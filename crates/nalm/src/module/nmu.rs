@@ -108,8 +108,8 @@ impl<R: Real> Module<R> for Nmu {
         penalty::sparsity(p, false, strength, dp)
     }
 
-    fn sparsity_error(&self, p: &[R]) -> R {
-        penalty::sparsity_error(p.iter().copied())
+    fn sparsity_error(&self, p: &[R]) -> Option<R> {
+        Some(penalty::sparsity_error(p.iter().copied()))
     }
 
     fn recipe(&self) -> Recipe {

@@ -229,10 +229,14 @@ impl<R: Real> Module<R> for Npu {
         strength * sum
     }
 
-    fn sparsity_error(&self, p: &[R]) -> R {
+    fn sparsity_error(&self, p: &[R]) -> Option<R> {
         let n = self.shape.weights();
         let real = penalty::sparsity_error(p[..n].iter().copied());
-        if self.complex { (real + penalty::sparsity_error(p[n..2 * n].iter().copied())) * R::of(0.5) } else { real }
+        Some(if self.complex {
+            (real + penalty::sparsity_error(p[n..2 * n].iter().copied())) * R::of(0.5)
+        } else {
+            real
+        })
     }
 
     fn recipe(&self) -> Recipe {

@@ -273,8 +273,8 @@ impl<R: Real> Module<R> for Snmu {
         tape.get(..self.shape.inputs * at.lanes())
     }
 
-    fn sparsity_error(&self, p: &[R]) -> R {
-        penalty::sparsity_error(p[..self.shape.weights()].iter().copied())
+    fn sparsity_error(&self, p: &[R]) -> Option<R> {
+        Some(penalty::sparsity_error(p[..self.shape.weights()].iter().copied()))
     }
 
     fn recipe(&self) -> Recipe {

@@ -158,8 +158,8 @@ impl<R: Real> Module<R> for StgNmu {
         strength * sum
     }
 
-    fn sparsity_error(&self, p: &[R]) -> R {
-        penalty::sparsity_error(p.iter().map(|mu| mu.at_least(R::ZERO).at_most(R::ONE)))
+    fn sparsity_error(&self, p: &[R]) -> Option<R> {
+        Some(penalty::sparsity_error(p.iter().map(|mu| mu.at_least(R::ZERO).at_most(R::ONE))))
     }
 
     fn recipe(&self) -> Recipe {

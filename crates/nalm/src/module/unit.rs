@@ -80,9 +80,9 @@ pub trait Module<R: Real>: Debug + Send + Sync {
         None
     }
 
-    /// How far the weights are from reading as arithmetic; 0, if not defined. [`crate::penalty::sparsity_error`] is the usual one.
-    fn sparsity_error(&self, _p: &[R]) -> R {
-        R::ZERO
+    /// How far the weights are from reading as arithmetic; nothing, if not defined. [`crate::penalty::sparsity_error`] is the usual one.
+    fn sparsity_error(&self, _p: &[R]) -> Option<R> {
+        None
     }
 
     /// How the module's authors train it; [`Recipe::default`], if not defined.
