@@ -9,7 +9,7 @@ const KEYS: [(&str, &str); 5] =
     [("store", "store"), ("threads", "threads"), ("out", "out"), ("mnist", "mnist"), ("memory", "memory")];
 
 /// The file.
-const FILE: &str = "nalm.toml";
+pub(crate) const FILE: &str = "nalm.toml";
 
 /// The command line with the defaults of the file, if there is one.
 pub(crate) fn apply(command: Command) -> Result<Command, Error> {

@@ -47,9 +47,10 @@ fn shown(text: &str) -> Cow<'_, str> {
 
 /// Does what the arguments say; the first of them is the name of the program.
 pub fn run(registry: &Registry, arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let typed: Vec<OsString> = arguments.into_iter().collect();
     let parsed = match defaults::apply(Cli::command()) {
         Ok(mut command) => {
-            command.try_get_matches_from_mut(arguments).and_then(|mut found| Cli::from_arg_matches_mut(&mut found))
+            command.try_get_matches_from_mut(&typed).and_then(|mut found| Cli::from_arg_matches_mut(&mut found))
         }
         Err(error) => {
             terminal::complain(&error.to_string());
@@ -64,7 +65,7 @@ pub fn run(registry: &Registry, arguments: impl IntoIterator<Item = OsString>) -
             (cli.memory, cli.instructions, cli.verb)
         }
         Err(error) => {
-            match usage::wrong(&error) {
+            match usage::wrong(&error, &typed) {
                 Some(text) => terminal::complain(&text),
                 None => _ = error.print(),
             }

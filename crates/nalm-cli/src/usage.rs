@@ -1,11 +1,14 @@
 //! What is wrong with what was typed, in the one form that all errors have.
 
-use clap::Error;
+use crate::arguments::Cli;
+use crate::defaults;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, Command, CommandFactory, Error};
 use std::error::Error as _;
+use std::ffi::OsString;
 
 /// The error as one sentence with its repair; nothing if it is no error but help.
-pub(crate) fn wrong(error: &Error) -> Option<String> {
+pub(crate) fn wrong(error: &Error, typed: &[OsString]) -> Option<String> {
     if !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         return None;
     }
@@ -28,11 +31,14 @@ pub(crate) fn wrong(error: &Error) -> Option<String> {
     };
     let help = help_of(error);
     Some(match (error.kind(), invalid, one(ContextKind::InvalidValue)) {
-        (ErrorKind::ValueValidation, Some(name), Some(value)) => match error.source().map(ToString::to_string) {
-            Some(text) if text.starts_with("it must be") => format!("{name} is {value}; {text}"),
-            Some(text) => format!("{name}: {text}"),
-            None => format!("{name} cannot be {value}"),
-        },
+        (ErrorKind::ValueValidation, Some(name), Some(value)) => {
+            let name = origin(&Cli::command(), &name, typed).unwrap_or(name);
+            match error.source().map(ToString::to_string) {
+                Some(text) if text.starts_with("it must be") => format!("{name} is {value}; {text}"),
+                Some(text) => format!("{name}: {text}"),
+                None => format!("{name} cannot be {value}"),
+            }
+        }
         (ErrorKind::InvalidValue, Some(name), Some(value)) if value.is_empty() => {
             format!("{name} needs a value; see {help}")
         }
@@ -64,6 +70,27 @@ pub(crate) fn wrong(error: &Error) -> Option<String> {
             format!("{}; see {help}", text.split_whitespace().collect::<Vec<_>>().join(" "))
         }
     })
+}
+
+/// Where the value of an option was said if it was not typed: in the environment, or in the file of defaults.
+fn origin(command: &Command, option: &str, typed: &[OsString]) -> Option<String> {
+    let long = option.strip_prefix("--")?;
+    let argument = declared(command, long)?;
+    let of_this = |word: &str| {
+        let short = argument.get_short().is_some_and(|short| word.starts_with(&format!("-{short}")));
+        short || word == option || word.starts_with(&format!("{option}="))
+    };
+    if typed.iter().any(|word| of_this(&word.to_string_lossy())) {
+        return None;
+    }
+    let variable = argument.get_env().filter(|name| std::env::var_os(name).is_some());
+    Some(variable.map_or_else(|| format!("{}: {long}", defaults::FILE), |name| name.to_string_lossy().into_owned()))
+}
+
+/// The option of this name, wherever it is.
+fn declared<'c>(command: &'c Command, long: &str) -> Option<&'c Arg> {
+    let own = command.get_arguments().find(|argument| argument.get_long() == Some(long));
+    own.or_else(|| command.get_subcommands().find_map(|verb| declared(verb, long)))
 }
 
 /// The command that says more: that of the verb in the usage line.

@@ -669,7 +669,12 @@ fn defaults_of_ones_own() {
     assert!(run(&[("NALM_STORE", "full")], &[]).1.contains("all done"));
     assert!(run(&[("NALM_STORE", "full")], &["--store", "other"]).1.contains("4 to do"));
     assert!(run(&[("NALM_THREADS", "3")], &[]).1.contains("on 3 threads"));
-    assert_eq!(run(&[("NALM_THREADS", "none")], &[]).0, Some(2));
+    let (code, said) = run(&[("NALM_THREADS", "none")], &[]);
+    assert!(
+        code == Some(2) && said.contains("NALM_THREADS is none; it must be") && !said.contains("--threads"),
+        "{said}"
+    );
+    assert!(run(&[("NALM_THREADS", "2")], &["--threads", "none"]).1.contains("--threads is none; it must be"));
     std::fs::write(here.join("nalm.toml"), "store = \"full\"\nthreads = 5\n").unwrap();
     assert!(run(&[], &[]).1.contains("all done"));
     assert!(run(&[("NALM_STORE", "other")], &[]).1.contains("4 to do: roughly 1 s on 5 threads"));
@@ -677,6 +682,7 @@ fn defaults_of_ones_own() {
     for (text, hint) in [
         ("stroe = 1\n", "nalm.toml: unknown key 'stroe'; did you mean 'store'?"),
         ("threads = [1]\n", "threads is [1]"),
+        ("threads = 0\n", "nalm.toml: threads is 0; it must be"),
         ("store\n", "nalm.toml"),
     ] {
         std::fs::write(here.join("nalm.toml"), text).unwrap();

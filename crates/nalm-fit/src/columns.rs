@@ -4,9 +4,9 @@ use crate::dense;
 use crate::form::Form;
 use crate::problem::Holdout;
 use crate::{Error, Problem};
-use nalm::Rng;
 use nalm::expression::Expression;
 use nalm::rng::Purpose;
+use nalm::{Rng, Table};
 
 /// Share of the rows that is held back.
 const HELD_BACK: f64 = 0.15;
@@ -88,6 +88,18 @@ fn depths(columns: &[&[f64]], rows: usize) -> Vec<usize> {
         }
     }
     depth
+}
+
+/// The values of an expression in all rows of a table.
+pub(crate) fn values(expression: &Expression, table: &Table) -> Vec<f64> {
+    let mut names = Vec::new();
+    expression.variables(&mut |name| names.push(name));
+    names.sort_unstable();
+    names.dedup();
+    let columns: Vec<(&str, &[f64])> =
+        names.into_iter().filter_map(|name| Some((name, table.column(name).ok()?))).collect();
+    let at = |row: usize, name: &str| columns.iter().find(|c| c.0 == name).map_or(f64::NAN, |c| c.1[row]);
+    (0..table.rows()).map(|row| expression.evaluate(&|name| at(row, name))).collect()
 }
 
 /// At most `most` of `count`, in order.

@@ -3,7 +3,7 @@
 use crate::columns::{Columns, Split, View};
 use crate::constants;
 use crate::dense::median;
-use crate::form::{Form, Sum, is_odd, is_whole, outside};
+use crate::form::{Form, Sum, is_odd, is_whole, multiply, outside};
 use crate::polish::{Free, Part, polish};
 use std::collections::BTreeSet;
 
@@ -189,6 +189,7 @@ impl<'a> Judge<'a> {
             && bits_of_constants(&form) <= MOST_BITS
             && !looks_alike(&form)
             && !interpolates(self.columns, &form)
+            && !has_pole_at_a_row(self.columns, &form)
             && self.are_known(&form);
         Judged { exact, form }
     }
@@ -250,6 +251,29 @@ pub(crate) fn interpolates(columns: &Columns, form: &Form) -> bool {
         all >= 3 && !has_more_values(&columns.x[i], all)
     };
     (0..columns.x.len()).any(threads) || form.add.as_ref().is_some_and(|add| interpolates(columns, add))
+}
+
+/// What is left of a sum, as a share of its terms, next to a pole.
+const POLE: f64 = 1e-10;
+
+/// Whether a row lies so near a pole that its value is whatever rounding makes of it: so a formula can bend around a single row that it
+/// would miss.
+pub(crate) fn has_pole_at_a_row(columns: &Columns, form: &Form) -> bool {
+    let rows = columns.y.len();
+    let vanishes = |sum: &Sum| {
+        let (mut total, mut size) = (vec![0.0; rows], vec![0.0; rows]);
+        for term in &sum.terms {
+            let mut values = vec![term.factor; rows];
+            multiply(&mut values, &columns.x, &term.powers);
+            for k in 0..rows {
+                total[k] += values[k];
+                size[k] += values[k].abs();
+            }
+        }
+        total.iter().zip(&size).any(|(total, size)| total.abs() < POLE * size)
+    };
+    form.sums.iter().any(|sum| sum.power < 0.0 && vanishes(sum))
+        || form.add.as_ref().is_some_and(|add| has_pole_at_a_row(columns, add))
 }
 
 /// Whether a column has more than so many different values.

@@ -10,6 +10,7 @@ mod functions;
 mod judge;
 mod noisy;
 mod observer;
+mod odd;
 mod polish;
 mod problem;
 mod report;

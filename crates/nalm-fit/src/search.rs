@@ -1,17 +1,19 @@
 //! The search: engines in turn until one formula is exact, then what can be said without one.
 
-use crate::columns::{Columns, Split, View};
+use crate::columns::{Columns, Split, values};
 use crate::dense::{Matrix, Qr, median, quantile};
 use crate::engine::{self, Sink};
 use crate::form::Form;
 use crate::functions::Functions;
 use crate::judge::{
-    Judge, all_constants_are_meant, bits_of_constants, interpolates, relative_weights, with_simple_exponents,
+    Judge, all_constants_are_meant, bits_of_constants, has_pole_at_a_row, interpolates, relative_weights,
+    with_simple_exponents,
 };
 use crate::noisy::{self, Noisy, bits_of_form};
+use crate::odd;
 use crate::polish::{Free, polish_roughly};
 use crate::report::{Candidate, Coefficient, Flag, Precision, Report, Verdict};
-use crate::{Error, Forms, Holdout, Observer, Problem};
+use crate::{Error, Forms, Observer, Problem};
 use crate::{constants, units, write};
 use nalm::Table;
 use nalm::digits::significant;
@@ -26,16 +28,6 @@ const OPERATIONS: f64 = 1e7;
 const OUTWEIGHED: f64 = 20.0;
 /// Rows below which noise is not told from a pattern.
 const FEW: usize = 60;
-/// When rows may be wrong: how many times the usual error they miss, how many times that of the row after them, their largest share,
-/// what may be left of the other rows' errors without them, and errors that are next to none, as a share of the target's deviation.
-struct Odd {
-    usual: f64,
-    gap: f64,
-    share: f64,
-    left: f64,
-    rounding: f64,
-}
-const ODD: Odd = Odd { usual: 20.0, gap: 4.0, share: 0.02, left: 0.1, rounding: 1e-8 };
 /// Where nothing explains the target, only candidates that say something about it are listed: the largest error outside, and the largest
 /// complexity.
 const TELLING: (f64, usize) = (0.5, 25);
@@ -71,91 +63,20 @@ fn numbers(expression: &Expression) -> usize {
     }
 }
 
-/// The values of an expression in all rows of a table.
-fn values(expression: &Expression, table: &Table) -> Vec<f64> {
-    let mut names = Vec::new();
-    expression.variables(&mut |name| names.push(name));
-    names.sort_unstable();
-    names.dedup();
-    let columns: Vec<(&str, &[f64])> =
-        names.into_iter().filter_map(|name| Some((name, table.column(name).ok()?))).collect();
-    let at = |row: usize, name: &str| columns.iter().find(|c| c.0 == name).map_or(f64::NAN, |c| c.1[row]);
-    (0..table.rows()).map(|row| expression.evaluate(&|name| at(row, name))).collect()
-}
-
 /// Explains the target of a table by its inputs.
 ///
 /// The same problem gives the same report on every machine. An observer can stop the search; what was found until then is reported.
 pub fn fit(problem: &Problem<'_>, observer: &mut dyn Observer) -> Result<Report, Error> {
-    let (report, odd) = fit_all_rows(problem, observer)?;
-    Ok(match odd.is_empty() {
+    let report = fit_all_rows(problem, observer)?;
+    let settled = report.verdict == Verdict::Exact || report.flags.contains(&Flag::Stopped);
+    Ok(match settled {
         true => report,
-        false => without(problem, odd, observer)?.unwrap_or(report),
+        false => odd::without_odd_rows(problem, &mut |part| fit_all_rows(part, observer))?.unwrap_or(report),
     })
 }
 
-/// The formula that is exact in all rows but these, if there is one. The verdict stays `approximate`, and a flag names the rows.
-fn without(problem: &Problem<'_>, odd: Vec<usize>, observer: &mut dyn Observer) -> Result<Option<Report>, Error> {
-    let all = problem.table.rows();
-    let kept: Vec<usize> = (0..all).filter(|k| !odd.contains(k)).collect();
-    let part = |column: &[f64]| kept.iter().map(|&k| column[k]).collect::<Vec<f64>>();
-    let names = problem.table.names().iter();
-    let columns = names.map(|name| Ok((name.clone(), part(problem.table.column(name)?))));
-    let table = Table::new(columns.collect::<Result<Vec<_>, Error>>()?)?;
-    let held_back = |rows: &Vec<usize>| (0..kept.len()).filter(|&k| rows.contains(&kept[k])).collect();
-    let holdout = match &problem.holdout {
-        Holdout::Rows(rows) => Holdout::Rows(held_back(rows)),
-        other => other.clone(),
-    };
-    let rest = Problem {
-        table: &table,
-        inputs: problem.inputs.clone(),
-        target: problem.target.clone(),
-        holdout,
-        printed: problem.printed.as_deref().map(part),
-        lines: None,
-        units: problem.units.clone(),
-        ..*problem
-    };
-    // A table of fewer rows may be one that cannot be fitted.
-    let Ok((mut better, _)) = fit_all_rows(&rest, observer) else { return Ok(None) };
-    if better.verdict != Verdict::Exact {
-        return Ok(None);
-    }
-    let lines = problem.lines.as_ref().map(|lines| odd.iter().map(|&k| lines[k]).collect()).unwrap_or_default();
-    let (met, missed) = (kept.len(), odd.len());
-    better.sentence = format!("Approximate: the formula is exact in {met} of {all} rows, and wrong in {missed}.");
-    better.verdict = Verdict::Approximate;
-    better.flags.insert(0, Flag::Odd { rows: odd, lines });
-    Ok(Some(better))
-}
-
-/// Rows that a formula misses by far more than all others, if it meets the others to rounding, or much better once it need not follow them.
-fn odd_rows(columns: &Columns, form: &Form, printed: Option<&[f64]>) -> Vec<usize> {
-    let Columns { x, y, .. } = columns;
-    let values = form.values(x, y.len());
-    let errors: Vec<f64> = values.iter().zip(y).map(|(v, y)| (v - y).abs()).collect();
-    let mut sorted = errors.clone();
-    sorted.sort_by(|a, b| b.total_cmp(a));
-    let few = ((ODD.share * y.len() as f64) as usize).max(1).min(y.len() - 1);
-    let usual = sorted[y.len() / 2];
-    let far = |k: &usize| sorted[*k] > ODD.usual * usual && sorted[*k] > ODD.gap * sorted[k + 1];
-    let Some(last) = (0..few).rev().find(far) else { return Vec::new() };
-    let (kept, odd): (Vec<usize>, Vec<usize>) = (0..y.len()).partition(|&k| errors[k] <= sorted[last + 1]);
-    let part = |x: &Vec<f64>| kept.iter().map(|&k| x[k]).collect::<Vec<f64>>();
-    let view = View { x: x.iter().map(part).collect(), y: part(y) };
-    let before: f64 = kept.iter().map(|&k| errors[k] * errors[k]).sum();
-    let fitted = polish_roughly(form, &view, &vec![1.0; kept.len()], &columns.mixed, &Free::Factors, 20);
-    // Squares that rounding leaves, a digit or two more generously.
-    let units: f64 = kept.iter().map(|&k| printed.map_or(0.0, |units| units[k] * units[k])).sum();
-    let spread = ODD.rounding * engine::deviation(y);
-    let rounding = units + spread * spread * kept.len() as f64;
-    let better = fitted.is_some_and(|fitted| fitted.squares < rounding.max(ODD.left * ODD.left * before));
-    if better { odd } else { Vec::new() }
-}
-
-/// The report, and the rows that may be wrong.
-fn fit_all_rows(problem: &Problem<'_>, observer: &mut dyn Observer) -> Result<(Report, Vec<usize>), Error> {
+/// The report on a table none of whose rows is taken to be wrong.
+fn fit_all_rows(problem: &Problem<'_>, observer: &mut dyn Observer) -> Result<Report, Error> {
     problem.check()?;
     let split = Split::new(problem)?;
     let mut flags = Vec::new();
@@ -190,15 +111,6 @@ fn fit_all_rows(problem: &Problem<'_>, observer: &mut dyn Observer) -> Result<(R
     if desk.stopped {
         flags.push(Flag::Stopped);
     }
-    let inexact = outcome.as_ref().filter(|_| !desk.stopped);
-    let odd = inexact.map(|outcome| {
-        // The simplest first: others may have a pole where a row is wrong.
-        let mut forms: Vec<&Form> = outcome.others.iter().map(|(form, _)| form).chain([&outcome.form]).collect();
-        forms.sort_by(|a, b| bits_of_form(a).total_cmp(&bits_of_form(b)));
-        let odd = forms.into_iter().map(|form| odd_rows(&columns, form, printed));
-        odd.into_iter().find(|odd| !odd.is_empty()).unwrap_or_default()
-    });
-    let odd = odd.unwrap_or_default();
     let mut report =
         Reporter { table: problem.table, columns: &columns, split: &split, printed, flags }.report(desk.found, outcome);
     let best = report.candidates.first().filter(|_| report.verdict != Verdict::None);
@@ -217,8 +129,7 @@ fn fit_all_rows(problem: &Problem<'_>, observer: &mut dyn Observer) -> Result<(R
         let named: Vec<Flag> = named.collect();
         report.flags.extend(named);
     }
-    let odd = if report.verdict == Verdict::Exact { Vec::new() } else { odd };
-    Ok((report, odd))
+    Ok(report)
 }
 
 /// What is wrong with the units of a formula, if they are known.
@@ -475,6 +386,7 @@ impl Reporter<'_> {
         // A constant that is merely near the one that was meant would still meet the digits.
         all_constants_are_meant(form)
             && !interpolates(self.columns, form)
+            && !has_pole_at_a_row(self.columns, form)
             && (0..y.len()).all(within)
             && met >= own + OUTWEIGHED
     }
