@@ -431,7 +431,9 @@ impl Reporter<'_> {
             } else if outcome.inside < 0.1 {
                 verdict = Verdict::Approximate;
             }
-            if let Some(other) = outcome.ambiguous.filter(|_| verdict != Verdict::Exact) {
+            if let Some(other) =
+                outcome.ambiguous.filter(|_| matches!(verdict, Verdict::Consistent | Verdict::Approximate))
+            {
                 self.flags.push(Flag::Ambiguous { candidate: other });
             }
             let best = Found {

@@ -211,7 +211,7 @@ fn what_is_identical_has_all_of_it() {
     };
     assert_eq!(verdict("reference", "is = 0.5\nn = 4\nsteps = 5000\n"), Verdict::Identical);
     assert_eq!(verdict("fast", "is = 0.5\nn = 4\nsteps = 5000\n"), Verdict::Inconclusive);
-    assert_eq!(verdict("reference", "is = 0.5\nn = 4\nsteps = 9000\n"), Verdict::Inconclusive);
+    assert_eq!(verdict("reference", "is = 0.5\nn = 4\nsteps = 9000\n"), Verdict::NotComparable);
     assert_eq!(verdict("reference", "is = 0.5\nn = 4\n"), Verdict::Inconclusive);
     assert_eq!(verdict("reference", "is = 0.5\nn = 8\nsteps = 5000\n"), Verdict::Inconclusive);
     assert_eq!(verdict("reference", "is = 0.51\nn = 4\nsteps = 5000\n"), Verdict::Inconclusive);

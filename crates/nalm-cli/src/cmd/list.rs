@@ -79,7 +79,7 @@ fn columns(what: Listing) -> &'static [&'static str] {
         Listing::Denoisers => &["name", "formula"],
         Listing::Tasks | Listing::Schedules => &["name", "summary"],
         Listing::Ranges => &["name", "test_range"],
-        Listing::Experiments => &["name", "runs", "title"],
+        Listing::Experiments => &["name", "preset", "runs", "title"],
         Listing::Metrics => &["name", "label", "estimator", "over"],
         Listing::Figures => &["name", "meaning"],
     }

@@ -44,8 +44,8 @@ struct Group {
     /// Solved-at and sparsity errors of the solved runs, in the order of the table.
     steps: Vec<f64>,
     errors: Vec<f64>,
-    /// How many runs were watched until then, and never solved; zero where the table does not say.
-    watched: BTreeMap<u64, usize>,
+    /// How many runs were watched until then, and never solved; nothing where the table does not say.
+    watched: BTreeMap<Option<u64>, usize>,
 }
 
 /// Seeds that were seen. Those that are near each other take a bit each.
@@ -89,10 +89,17 @@ impl Group {
     /// When runs were solved, and until when the others were watched: as long as the table says, or as the slowest run of all took.
     fn survival(&self, longest: f64) -> Vec<Run> {
         let solved = self.steps.iter().map(|&at| Run { at, solved: true });
-        let end = |steps: u64| if steps == 0 { longest } else { steps as f64 };
+        let end = |steps: Option<u64>| steps.map_or(longest, |steps| steps as f64);
         let never =
             self.watched.iter().flat_map(|(&steps, &n)| std::iter::repeat_n(Run { at: end(steps), solved: false }, n));
         solved.chain(never).collect()
+    }
+
+    /// The mean over all runs, those that never solved until they were no longer watched; nothing if that is not known of all of them.
+    fn restricted_mean(&self) -> Estimate {
+        let runs = self.survival(0.0);
+        let known = !self.watched.contains_key(&None);
+        if known { kaplan_meier::restricted_mean(&runs, horizon(&runs)) } else { Estimate::NONE }
     }
 
     /// Success, solved-at, and the sparsity error as published and corrected.
@@ -173,11 +180,6 @@ fn read(registry: &Registry, path: &Path, are_compared: bool) -> Result<Table> {
             solved_at.is_none() || at.is_some() || !is_solved,
             wrong("solved is true and solved_at is NA; say at which step it was solved, or leave the column out")
         );
-        if let Some(error) = error.filter(|error| *error > 0.5) {
-            bail!(wrong(&format!(
-                "sparsity_error is {error}; it is the distance to the nearest of -1, 0 and 1, at most 0.5"
-            )));
-        }
         let solved_at = at;
         key.clear();
         key.extend(grouping.iter().map(|&g| cell(g).to_string()));
@@ -198,7 +200,7 @@ fn read(registry: &Registry, path: &Path, are_compared: bool) -> Result<Table> {
         group.steps.extend(solved_at.filter(|_| is_solved));
         group.errors.extend(error.filter(|_| is_solved));
         if !is_solved {
-            let watched = steps.and_then(|column| cell(column).parse().ok()).unwrap_or(0);
+            let watched = steps.and_then(|column| cell(column).parse().ok());
             *group.watched.entry(watched).or_default() += 1;
         }
         if are_compared {
@@ -233,7 +235,7 @@ impl Table {
     fn longest(&self) -> f64 {
         let of = |group: &Group| {
             let solved = group.steps.iter().copied().fold(0.0, f64::max);
-            group.watched.keys().map(|&steps| steps as f64).fold(solved, f64::max)
+            group.watched.keys().flatten().map(|&steps| steps as f64).fold(solved, f64::max)
         };
         self.groups.values().map(of).fold(0.0, f64::max)
     }
@@ -251,7 +253,7 @@ fn print_json(table: &Table) -> Result<()> {
         let curve = kaplan_meier::curve(&runs);
         let curve: Vec<Value> = curve.iter().map(|step| json!([step.at, step.unsolved])).collect();
         let until = horizon(&runs);
-        let unsolved = json!({"until": until, "restricted_mean": kaplan_meier::restricted_mean(&runs, until),
+        let unsolved = json!({"until": until, "restricted_mean": group.restricted_mean(),
             "median": kaplan_meier::median(&runs), "curve": curve});
         let cells: Map<String, Value> =
             table.columns.iter().cloned().zip(cells.iter().map(|cell| json!(cell))).collect();
@@ -270,7 +272,6 @@ fn print_json(table: &Table) -> Result<()> {
 }
 
 fn print_table(table: &Table) -> Result<()> {
-    let longest = table.longest();
     // What is the same in all groups tells none of them apart.
     let first = table.groups.keys().next();
     let differs = |k: usize| table.groups.keys().any(|cells| first.is_some_and(|first| first[k] != cells[k]));
@@ -281,8 +282,7 @@ fn print_table(table: &Table) -> Result<()> {
     };
     let row = |(cells, group): (&Vec<String>, &Group)| {
         let [success, solved_at, _, corrected] = group.estimates();
-        let runs = group.survival(longest);
-        let unsolved = kaplan_meier::restricted_mean(&runs, horizon(&runs));
+        let unsolved = group.restricted_mean();
         [
             crate::shown(&name(cells)).into_owned(),
             group.n.to_string(),
@@ -317,10 +317,8 @@ fn print_csv(table: &Table) -> Result<()> {
     let there = [true, table.has_steps, table.has_errors, table.has_errors, table.has_steps];
     let known = |k: &usize| there[*k];
     let mut records = vec![columns(head(&table.columns, "n".into()), (0..5).filter(known).map(|k| kinds[k]))];
-    let longest = table.longest();
     let row = |(cells, g): (&Vec<String>, &Group)| {
-        let runs = g.survival(longest);
-        let unsolved = kaplan_meier::restricted_mean(&runs, horizon(&runs));
+        let unsolved = g.restricted_mean();
         let [success, solved_at, published, corrected] = g.estimates();
         let all = [success, solved_at, published, corrected, unsolved];
         estimates(head(cells, g.n.to_string()), (0..5).filter(known).map(|k| all[k]))
@@ -342,10 +340,16 @@ fn strata_of(table: &Table, column: usize, a: &str, b: &str) -> usize {
 /// Two values of the first column that has both, matched by seed and by all other columns.
 fn compare(table: &Table, pair: &str, arguments: &Stats) -> Result<()> {
     let names = pair.split_once(',').map(|(a, b)| (a.trim(), b.trim()));
-    let missing = || Request("--paired takes two names with a comma between them, such as NMU,sNMU".into());
+    let missing = || Request("--paired takes two names with a comma between them, such as nmu,snmu".into());
     let (a, b) = names.ok_or_else(missing)?;
-    let has = |column: usize, name: &str| table.groups.keys().any(|cells| cells[column] == name);
-    let column = (0..table.columns.len()).find(|&column| has(column, a) && has(column, b));
+    // Names as they are written in the table; pages write NMU where rows have nmu.
+    let own = |column: usize, name: &str| {
+        let mut cells = table.groups.keys().map(|cells| cells[column].as_str());
+        let same = cells.clone().find(|cell| *cell == name);
+        same.or_else(|| cells.find(|cell| cell.eq_ignore_ascii_case(name)))
+    };
+    let both = |column: usize| Some((column, own(column, a)?, own(column, b)?));
+    let found = (0..table.columns.len()).find_map(both);
     let none = || {
         let values = |k: usize| table.groups.keys().map(|cells| cells[k].as_str()).collect::<BTreeSet<_>>();
         let choice = |k: usize| {
@@ -359,7 +363,7 @@ fn compare(table: &Table, pair: &str, arguments: &Stats) -> Result<()> {
             if all.is_empty() { "all runs are of one group".into() } else { format!("there are {}", all.join("; ")) };
         Request(format!("no column has both '{a}' and '{b}'; {all}"))
     };
-    let column = column.ok_or_else(none)?;
+    let (column, a, b) = found.ok_or_else(none)?;
     let (mut pairs, mut strata, longest) = (Vec::new(), Vec::new(), table.longest());
     for (cells, group) in table.groups.iter().filter(|(cells, _)| cells[column] == a) {
         let mut other = cells.clone();

@@ -30,7 +30,13 @@ pub(crate) fn run(registry: &Registry, arguments: &Train) -> Result<()> {
         anyhow::bail!(Error::Request(format!("{name} has runs of hours, {text}")));
     };
     // Before training: whoever waited for five million steps should not lose them to a mistyped folder.
-    if let Some(folder) = arguments.curve.as_ref().and_then(|path| path.parent()) {
+    if let Some(path) = &arguments.curve {
+        let folder = path.parent().unwrap_or(path);
+        let name = path.display();
+        anyhow::ensure!(
+            !path.is_dir(),
+            Error::Request(format!("{name} is a folder; --curve takes a file, such as {name}/curve.csv"))
+        );
         let there = folder.as_os_str().is_empty() || folder.is_dir();
         let wrong = || Error::Request(format!("{} is no folder, so no curve can be written there", folder.display()));
         anyhow::ensure!(there, wrong());

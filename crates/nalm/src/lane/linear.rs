@@ -1,28 +1,46 @@
 //! The matrix product that most units contain, and its two gradients. Matrices are `[output][input]`.
 
-use super::{LANES, Lane, add_sums, each};
+use super::{InstructionSet, Kernel, LANES, Lane, add_sums, each, run};
 use crate::Real;
 
 // Units of two inputs are so small that whatever is done once per call counts. They have loops of their own, with the operations of the general ones in
-// the same order, without the divisions that iterators over chunks make.
+// the same order, without the divisions that iterators over chunks make. The general loops are kernels: compiled into every unit that has a matrix, they
+// would take a tenth of the crate's build.
 
 /// y_o = sum_i w_oi x_i
 ///
 /// Two outputs and two lanes at a time: four independent sums hide the latency of an addition, and the inputs, which may
 /// not fit into the first-level cache, are read once for both outputs.
 #[inline(always)]
-pub fn forward<R: Real>(w: &[R], x: &[Lane<R>], y: &mut [Lane<R>], lanes: usize) {
-    if x.len() == 2 * lanes {
-        return two_inputs(w, x, y, lanes);
+pub fn forward<R: Real>(instructions: InstructionSet, w: &[R], x: &[Lane<R>], y: &mut [Lane<R>], lanes: usize) {
+    match x.len() == 2 * lanes {
+        true => two_inputs(w, x, y, lanes),
+        false => run(instructions, Forward { w, x, y, lanes }),
     }
-    let inputs = x.len() / lanes;
-    for (w, y) in w.chunks(2 * inputs).zip(y.chunks_mut(2 * lanes)) {
-        let (w0, w1) = w.split_at(inputs);
-        let (y0, y1) = y.split_at_mut(lanes);
-        if w1.is_empty() {
-            one_output(w0, x, y0, lanes);
-        } else {
-            two_outputs(w0, w1, x, y0, y1, lanes);
+}
+
+struct Forward<'a, R> {
+    w: &'a [R],
+    x: &'a [Lane<R>],
+    y: &'a mut [Lane<R>],
+    lanes: usize,
+}
+
+impl<R: Real> Kernel for Forward<'_, R> {
+    type Output = ();
+    const EVERYWHERE: bool = R::EVERYWHERE;
+    #[inline(always)]
+    fn run(self) {
+        let Self { w, x, y, lanes } = self;
+        let inputs = x.len() / lanes;
+        for (w, y) in w.chunks(2 * inputs).zip(y.chunks_mut(2 * lanes)) {
+            let (w0, w1) = w.split_at(inputs);
+            let (y0, y1) = y.split_at_mut(lanes);
+            if w1.is_empty() {
+                one_output(w0, x, y0, lanes);
+            } else {
+                two_outputs(w0, w1, x, y0, y1, lanes);
+            }
         }
     }
 }
@@ -90,18 +108,41 @@ fn two_outputs<R: Real>(w0: &[R], w1: &[R], x: &[Lane<R>], y0: &mut [Lane<R>], y
 ///
 /// Two outputs by two inputs at a time, so that whatever is loaded is used twice.
 #[inline(always)]
-pub fn weight_gradient<R: Real>(dy: &[Lane<R>], x: &[Lane<R>], dw: &mut [R], lanes: usize) {
-    if x.len() == 2 * lanes && dy.len() == lanes {
-        return gradient_of_pair(dy, x, dw, lanes);
+pub fn weight_gradient<R: Real>(
+    instructions: InstructionSet,
+    dy: &[Lane<R>],
+    x: &[Lane<R>],
+    dw: &mut [R],
+    lanes: usize,
+) {
+    match x.len() == 2 * lanes && dy.len() == lanes {
+        true => gradient_of_pair(dy, x, dw, lanes),
+        false => run(instructions, WeightGradient { dy, x, dw, lanes }),
     }
-    let inputs = x.len() / lanes;
-    for (dw, dy) in dw.chunks_mut(2 * inputs).zip(dy.chunks(2 * lanes)) {
-        let (dw0, dw1) = dw.split_at_mut(inputs);
-        let (dy0, dy1) = dy.split_at(lanes);
-        if dy1.is_empty() {
-            gradient_of_one(dy0, x, dw0, lanes);
-        } else {
-            gradient_of_two(dy0, dy1, x, dw0, dw1, lanes);
+}
+
+struct WeightGradient<'a, R> {
+    dy: &'a [Lane<R>],
+    x: &'a [Lane<R>],
+    dw: &'a mut [R],
+    lanes: usize,
+}
+
+impl<R: Real> Kernel for WeightGradient<'_, R> {
+    type Output = ();
+    const EVERYWHERE: bool = R::EVERYWHERE;
+    #[inline(always)]
+    fn run(self) {
+        let Self { dy, x, dw, lanes } = self;
+        let inputs = x.len() / lanes;
+        for (dw, dy) in dw.chunks_mut(2 * inputs).zip(dy.chunks(2 * lanes)) {
+            let (dw0, dw1) = dw.split_at_mut(inputs);
+            let (dy0, dy1) = dy.split_at(lanes);
+            if dy1.is_empty() {
+                gradient_of_one(dy0, x, dw0, lanes);
+            } else {
+                gradient_of_two(dy0, dy1, x, dw0, dw1, lanes);
+            }
         }
     }
 }
@@ -256,10 +297,15 @@ mod tests {
         {
             let (x, dy) = (numbers(inputs * lanes, 1), numbers(outputs * lanes, 2));
             let w: Vec<f32> = numbers(inputs * outputs, 3).iter().map(|lane| lane[0]).collect();
-            let mut y = vec![Lane::ZERO; outputs * lanes];
-            forward(&w, &x, &mut y, lanes);
-            let mut dw = w.clone();
-            weight_gradient(&dy, &x, &mut dw, lanes);
+            let (mut y, mut dw) = (vec![Lane::ZERO; outputs * lanes], w.clone());
+            forward(InstructionSet::PORTABLE, &w, &x, &mut y, lanes);
+            weight_gradient(InstructionSet::PORTABLE, &dy, &x, &mut dw, lanes);
+            for set in InstructionSet::available() {
+                let (mut same_y, mut same_dw) = (vec![Lane::ZERO; outputs * lanes], w.clone());
+                forward(set, &w, &x, &mut same_y, lanes);
+                weight_gradient(set, &dy, &x, &mut same_dw, lanes);
+                assert_eq!((same_y, same_dw), (y.clone(), dw.clone()), "{}", set.name());
+            }
             let mut dx = x.clone();
             input_gradient(&w, &dy, &mut dx, lanes);
             for o in 0..outputs {

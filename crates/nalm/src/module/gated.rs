@@ -3,7 +3,7 @@
 //! y = g NAU(x) + (1 - g) NMU(x),  g = sigmoid(G x)
 
 use super::start::{START, xavier};
-use super::{Dispatch, Module, Nau, Nmu, Options, Pass, Shape, Snmu, Spec, nalu, snmu};
+use super::{Backward, Dispatch, Forward, Module, Nau, Nmu, Options, Pass, Shape, Snmu, Spec, nalu, snmu};
 use crate::batch::BatchLayout;
 use crate::expression::Expression;
 use crate::lane::{each, linear};
@@ -140,9 +140,11 @@ impl<R: Real, M: Module<R>> Module<R> for Gated<M> {
         let (product, tape) = tape.split_at_mut(out);
         let (gates, tape) = tape.split_at_mut(out);
         let (_, inner) = tape.split_at_mut(out + x.len());
-        self.add.forward(&p[..mul], x, sum, &mut [], at, Pass::Eval);
-        self.mul.forward(&p[mul..gate], x, product, inner, at, pass);
-        linear::forward(&p[gate..], x, gates, at.lanes());
+        // The units are called as they are compiled for themselves: compiled into the gate once more, they would take a fifth of the crate's build.
+        let (of_add, of_mul) = p[..gate].split_at(mul);
+        self.add.run_forward(Forward { p: of_add, x, y: &mut *sum, tape: &mut [], at, pass: Pass::Eval });
+        self.mul.run_forward(Forward { p: of_mul, x, y: &mut *product, tape: inner, at, pass });
+        linear::forward(at.instructions, &p[gate..], x, gates, at.lanes());
         each::sigmoid(gates);
         each::map3(y, gates, sum, product, |g, a, m| g * a + (R::ONE - g) * m);
     }
@@ -168,12 +170,14 @@ impl<R: Real, M: Module<R>> Module<R> for Gated<M> {
 
         each::map2(gradients, dy, gates, |dy, g| dy * (R::ONE - g));
         let wanted = dx.is_some().then_some(&mut *part);
-        self.mul.backward(&p[mul..gate], x, gradients, wanted, &mut dp[mul..gate], inner, at);
+        let (of_mul, dp_mul) = (&p[mul..gate], &mut dp[mul..gate]);
+        self.mul.run_backward(Backward { p: of_mul, x, dy: gradients, dx: wanted, dp: dp_mul, tape: inner, at });
         each::map2(gradients, dy, gates, |dy, g| dy * g);
-        self.add.backward(&p[..mul], x, gradients, dx.as_deref_mut(), &mut dp[..mul], &mut [], at);
+        let (of_add, dp_add, wanted) = (&p[..mul], &mut dp[..mul], dx.as_deref_mut());
+        self.add.run_backward(Backward { p: of_add, x, dy: gradients, dx: wanted, dp: dp_add, tape: &mut [], at });
         each::map3(gradients, dy, sum, product, |dy, a, m| dy * (a - m));
         each::update1(gradients, gates, |gradient, g| gradient * g * (R::ONE - g));
-        linear::weight_gradient(gradients, x, &mut dp[gate..], lanes);
+        linear::weight_gradient(at.instructions, gradients, x, &mut dp[gate..], lanes);
         if let Some(dx) = dx {
             linear::input_gradient(&p[gate..], gradients, dx, lanes);
             each::update1(dx, part, |dx, part| dx + part);

@@ -140,8 +140,8 @@ impl<R: Real> Module<R> for Inalu {
         tape.mul.compute(&p[2 * n..4 * n], R::ONE);
         each::map1(tape.logs, x, |x| x.abs().at_least(R::of(EPSILON)));
         each::ln(tape.logs);
-        linear::forward(tape.add.w, x, tape.sum, lanes);
-        linear::forward(tape.mul.w, tape.logs, tape.exponent, lanes);
+        linear::forward(at.instructions, tape.add.w, x, tape.sum, lanes);
+        linear::forward(at.instructions, tape.mul.w, tape.logs, tape.exponent, lanes);
         each::map1(tape.product, tape.exponent, |s| s.at_most(R::of(OMEGA)));
         each::exp(tape.product);
         for o in 0..self.shape.outputs {
@@ -187,7 +187,7 @@ impl<R: Real> Module<R> for Inalu {
             dp[4 * n + o] += by_gate.sum() * g * (R::ONE - g);
         }
         tape.dw.fill(R::ZERO);
-        linear::weight_gradient(gradients, x, tape.dw, lanes);
+        linear::weight_gradient(at.instructions, gradients, x, tape.dw, lanes);
         tape.add.backward(tape.dw, &mut dp[..2 * n]);
         if let Some(dx) = dx.as_deref_mut() {
             linear::input_gradient(tape.add.w, gradients, dx, lanes);
@@ -218,7 +218,7 @@ impl<R: Real> Module<R> for Inalu {
                 tape.dw[o * inputs + i] += tape.sums[i].sum() * w[i].sign();
             }
         }
-        linear::weight_gradient(gradients, tape.logs, tape.dw, lanes);
+        linear::weight_gradient(at.instructions, gradients, tape.logs, tape.dw, lanes);
         tape.mul.backward(tape.dw, &mut dp[2 * n..4 * n]);
         if let Some(dx) = dx {
             tape.by_log.fill(Lane::ZERO);

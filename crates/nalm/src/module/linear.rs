@@ -73,7 +73,7 @@ impl<R: Real> Module<R> for Linear {
     #[inline(always)]
     fn forward(&self, p: &[R], x: &[Lane<R>], y: &mut [Lane<R>], _: &mut [Lane<R>], at: BatchLayout, _: Pass<'_>) {
         let (w, b) = p.split_at(self.shape.weights());
-        linear::forward(w, x, y, at.lanes());
+        linear::forward(at.instructions, w, x, y, at.lanes());
         for (y, &b) in y.chunks_exact_mut(at.lanes()).zip(b) {
             each::update(y, |y| y + b);
         }
@@ -92,7 +92,7 @@ impl<R: Real> Module<R> for Linear {
     ) {
         let (w, _) = p.split_at(self.shape.weights());
         let (dw, db) = dp.split_at_mut(self.shape.weights());
-        linear::weight_gradient(dy, x, dw, at.lanes());
+        linear::weight_gradient(at.instructions, dy, x, dw, at.lanes());
         for (db, dy) in db.iter_mut().zip(dy.chunks_exact(at.lanes())) {
             *db += linear::row_sum(dy);
         }

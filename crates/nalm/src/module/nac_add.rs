@@ -70,7 +70,7 @@ impl<R: Real> Module<R> for NacAdd {
     fn forward(&self, p: &[R], x: &[Lane<R>], y: &mut [Lane<R>], tape: &mut [Lane<R>], at: BatchLayout, _: Pass<'_>) {
         let mut weights = nac::Weights::on(tape, self.shape);
         weights.compute(p, R::ONE);
-        linear::forward(weights.w, x, y, at.lanes());
+        linear::forward(at.instructions, weights.w, x, y, at.lanes());
     }
 
     #[inline(always)]
@@ -88,7 +88,7 @@ impl<R: Real> Module<R> for NacAdd {
         let weights = nac::Weights::on(tape, self.shape);
         let dw = &mut lane::flat_mut(dw)[..self.shape.weights()];
         dw.fill(R::ZERO);
-        linear::weight_gradient(dy, x, dw, at.lanes());
+        linear::weight_gradient(at.instructions, dy, x, dw, at.lanes());
         weights.backward(dw, dp);
         if let Some(dx) = dx {
             dx.fill(Lane::ZERO);

@@ -97,7 +97,7 @@ impl<R: Real> Module<R> for NacMul {
         tape.weights.compute(p, R::ONE);
         each::map1(tape.logs, x, |x| x.abs() + R::of(EPSILON));
         each::ln(tape.logs);
-        linear::forward(tape.weights.w, tape.logs, y, at.lanes());
+        linear::forward(at.instructions, tape.weights.w, tape.logs, y, at.lanes());
         each::exp(y);
         tape.outputs.copy_from_slice(y);
     }
@@ -117,7 +117,7 @@ impl<R: Real> Module<R> for NacMul {
         let tape = self.tape(tape, at);
         each::map2(tape.gradients, dy, tape.outputs, |dy, y| dy * y);
         tape.dw.fill(R::ZERO);
-        linear::weight_gradient(tape.gradients, tape.logs, tape.dw, lanes);
+        linear::weight_gradient(at.instructions, tape.gradients, tape.logs, tape.dw, lanes);
         tape.weights.backward(tape.dw, dp);
         if let Some(dx) = dx {
             dx.fill(Lane::ZERO);

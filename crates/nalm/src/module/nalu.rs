@@ -149,9 +149,9 @@ impl<R: Real> Module<R> for Nalu {
         tape.weights.compute(hidden, scale);
         each::map1(tape.logs, x, |x| x.abs() + R::of(EPSILON));
         each::ln(tape.logs);
-        linear::forward(tape.weights.w, x, tape.sum, at.lanes());
-        linear::forward(tape.weights.w, tape.logs, tape.product, at.lanes());
-        linear::forward(gate, x, tape.gate, at.lanes());
+        linear::forward(at.instructions, tape.weights.w, x, tape.sum, at.lanes());
+        linear::forward(at.instructions, tape.weights.w, tape.logs, tape.product, at.lanes());
+        linear::forward(at.instructions, gate, x, tape.gate, at.lanes());
         each::exp(tape.product);
         each::update(tape.gate, |z| scale * z);
         each::sigmoid(tape.gate);
@@ -179,13 +179,13 @@ impl<R: Real> Module<R> for Nalu {
         tape.dw.fill(R::ZERO);
 
         each::map2(gradients, dy, tape.gate, |dy, g| dy * g);
-        linear::weight_gradient(gradients, x, tape.dw, lanes);
+        linear::weight_gradient(at.instructions, gradients, x, tape.dw, lanes);
         if let Some(dx) = dx.as_deref_mut() {
             linear::input_gradient(tape.weights.w, gradients, dx, lanes);
         }
 
         each::map3(gradients, dy, tape.gate, tape.product, |dy, g, m| dy * (R::ONE - g) * m);
-        linear::weight_gradient(gradients, tape.logs, tape.dw, lanes);
+        linear::weight_gradient(at.instructions, gradients, tape.logs, tape.dw, lanes);
         if let Some(dx) = dx.as_deref_mut() {
             tape.by_log.fill(Lane::ZERO);
             linear::input_gradient(tape.weights.w, gradients, tape.by_log, lanes);
@@ -195,7 +195,7 @@ impl<R: Real> Module<R> for Nalu {
 
         each::map3(gradients, dy, tape.sum, tape.product, |dy, a, m| dy * (a - m));
         each::update1(gradients, tape.gate, |gradient, g| gradient * (g * (R::ONE - g) * R::of(self.scale)));
-        linear::weight_gradient(gradients, x, &mut dp[hidden..], lanes);
+        linear::weight_gradient(at.instructions, gradients, x, &mut dp[hidden..], lanes);
         if let Some(dx) = dx {
             linear::input_gradient(&p[hidden..], gradients, dx, lanes);
         }

@@ -67,7 +67,7 @@ impl<R: Real> Module<R> for Nau {
 
     #[inline(always)]
     fn forward(&self, p: &[R], x: &[Lane<R>], y: &mut [Lane<R>], _: &mut [Lane<R>], at: BatchLayout, _: Pass<'_>) {
-        linear::forward(p, x, y, at.lanes());
+        linear::forward(at.instructions, p, x, y, at.lanes());
     }
 
     #[inline(always)]
@@ -81,7 +81,7 @@ impl<R: Real> Module<R> for Nau {
         _: &mut [Lane<R>],
         at: BatchLayout,
     ) {
-        linear::weight_gradient(dy, x, dp, at.lanes());
+        linear::weight_gradient(at.instructions, dy, x, dp, at.lanes());
         if let Some(dx) = dx {
             dx.fill(Lane::ZERO);
             linear::input_gradient(p, dy, dx, at.lanes());

@@ -133,13 +133,13 @@ impl<R: Real> Module<R> for Npu {
             each::ln(&mut tape.log[own.clone()]);
             each::map1(&mut tape.angle[own.clone()], &x[own], |x| if x < R::ZERO { g * pi } else { R::ZERO });
         }
-        linear::forward(&p[..n], tape.log, tape.real, lanes);
-        linear::forward(&p[..n], tape.angle, tape.imaginary, lanes);
+        linear::forward(at.instructions, &p[..n], tape.log, tape.real, lanes);
+        linear::forward(at.instructions, &p[..n], tape.angle, tape.imaginary, lanes);
         if self.complex {
             let w = &p[n..2 * n];
-            linear::forward(w, tape.angle, tape.scratch, lanes);
+            linear::forward(at.instructions, w, tape.angle, tape.scratch, lanes);
             each::update1(tape.real, tape.scratch, |sum, part| sum - part);
-            linear::forward(w, tape.log, tape.scratch, lanes);
+            linear::forward(at.instructions, w, tape.log, tape.scratch, lanes);
             each::update1(tape.imaginary, tape.scratch, |sum, part| sum + part);
         }
         each::exp(tape.real);
@@ -181,8 +181,8 @@ impl<R: Real> Module<R> for Npu {
         each::update1(tape.real, dy, |real, dy| dy * real);
         each::update1(tape.imaginary, dy, |imaginary, dy| -(dy * imaginary));
         let (dw, dgates) = dp.split_at_mut(self.gates());
-        linear::weight_gradient(tape.real, tape.log, &mut dw[..n], lanes);
-        linear::weight_gradient(tape.imaginary, tape.angle, &mut dw[..n], lanes);
+        linear::weight_gradient(at.instructions, tape.real, tape.log, &mut dw[..n], lanes);
+        linear::weight_gradient(at.instructions, tape.imaginary, tape.angle, &mut dw[..n], lanes);
         tape.by_log.fill(Lane::ZERO);
         tape.by_angle.fill(Lane::ZERO);
         linear::input_gradient(&p[..n], tape.real, tape.by_log, lanes);
@@ -193,9 +193,9 @@ impl<R: Real> Module<R> for Npu {
             }
             linear::input_gradient(tape.negative, tape.real, tape.by_angle, lanes);
             linear::input_gradient(&p[n..2 * n], tape.imaginary, tape.by_log, lanes);
-            linear::weight_gradient(tape.imaginary, tape.log, &mut dw[n..], lanes);
+            linear::weight_gradient(at.instructions, tape.imaginary, tape.log, &mut dw[n..], lanes);
             each::update(tape.real, |real| -real);
-            linear::weight_gradient(tape.real, tape.angle, &mut dw[n..], lanes);
+            linear::weight_gradient(at.instructions, tape.real, tape.angle, &mut dw[n..], lanes);
         }
         let mut dx = dx;
         for (i, &g) in p[self.gates()..].iter().enumerate() {
