@@ -8,6 +8,7 @@ use crate::engine::deviation;
 use crate::report::{Candidate, Flag, Report, Verdict};
 use crate::{Error, Holdout, Problem};
 use nalm::Table;
+use std::collections::HashSet;
 
 /// The largest share of rows that may be wrong: more are no mistakes, but another law.
 const SHARE: f64 = 0.1;
@@ -24,36 +25,47 @@ type Fit<'a> = dyn FnMut(&Problem<'_>) -> Result<Report, Error> + 'a;
 pub(crate) fn without_odd_rows(problem: &Problem<'_>, fit: &mut Fit<'_>) -> Result<Option<Report>, Error> {
     let all = problem.table.rows();
     let size = (ROWS.0 + ROWS.1 * problem.inputs.len()).min(all / 2);
-    let order = shuffled(all);
-    for part in order.chunks_exact(size.max(1)).take(PARTS) {
+    let few = |odd: &[usize]| !odd.is_empty() && odd.len() as f64 <= (SHARE * all as f64).max(1.0);
+    for part in shuffled(all).chunks_exact(size.max(1)).take(PARTS) {
         let mut part = part.to_vec();
         part.sort_unstable();
-        let found = on_rows(problem, &part, Holdout::default(), fit)?;
-        let Some(law) = found.as_ref().and_then(|report| report.candidates.first()) else { continue };
-        let odd = missed(problem, law)?;
-        if odd.is_empty() || odd.len() as f64 > (SHARE * all as f64).max(1.0) {
+        // All other rows are what such a law is tried on, so a part needs no more of its own than it has.
+        let Some(found) = on_rows(problem, &part, Holdout::default(), fit)? else { continue };
+        if found.flags.contains(&Flag::Stopped) {
+            return Ok(None);
+        }
+        let is_law = found.verdict == Verdict::Exact || found.flags.contains(&Flag::FewRowsOutside);
+        let Some(law) = found.candidates.first().filter(|_| is_law) else { continue };
+        let missed = odd_rows(problem, law)?;
+        if !few(&missed) {
             continue;
         }
-        let kept: Vec<usize> = (0..all).filter(|row| odd.binary_search(row).is_err()).collect();
-        let held_back = |rows: &Vec<usize>| (0..kept.len()).filter(|&k| rows.contains(&kept[k])).collect();
+        let kept: Vec<usize> = (0..all).filter(|row| missed.binary_search(row).is_err()).collect();
         let holdout = match &problem.holdout {
-            Holdout::Rows(rows) => Holdout::Rows(held_back(rows)),
+            Holdout::Rows(rows) => {
+                let rows: HashSet<usize> = rows.iter().copied().collect();
+                Holdout::Rows((0..kept.len()).filter(|&k| rows.contains(&kept[k])).collect())
+            }
             other => other.clone(),
         };
-        if let Some(mut report) = on_rows(problem, &kept, holdout, fit)? {
-            let lines = problem.lines.as_ref().map(|lines| odd.iter().map(|&k| lines[k]).collect()).unwrap_or_default();
-            let (met, missed) = (kept.len(), odd.len());
-            report.sentence =
-                format!("Approximate: the formula is exact in {met} of {all} rows, and wrong in {missed}.");
-            report.verdict = Verdict::Approximate;
-            report.flags.insert(0, Flag::Odd { rows: odd, lines });
-            return Ok(Some(report));
+        let report = on_rows(problem, &kept, holdout, fit)?.filter(|report| report.verdict == Verdict::Exact);
+        let Some(mut report) = report else { continue };
+        // Constants from more rows may meet a row that those from a few missed.
+        let odd = report.candidates.first().map(|law| odd_rows(problem, law)).transpose()?.unwrap_or_default();
+        if !few(&odd) {
+            continue;
         }
+        let lines = problem.lines.as_ref().map(|lines| odd.iter().map(|&k| lines[k]).collect()).unwrap_or_default();
+        let (met, missed) = (all - odd.len(), odd.len());
+        report.sentence = format!("Approximate: the formula is exact in {met} of {all} rows, and wrong in {missed}.");
+        report.verdict = Verdict::Approximate;
+        report.flags.insert(0, Flag::Odd { rows: odd, lines });
+        return Ok(Some(report));
     }
     Ok(None)
 }
 
-/// The report on some rows of a table, if a formula is exact in them.
+/// The report on some rows of a table, if they can be fitted.
 fn on_rows(
     problem: &Problem<'_>,
     rows: &[usize],
@@ -75,11 +87,11 @@ fn on_rows(
         ..*problem
     };
     // A table of fewer rows may be one that cannot be fitted.
-    Ok(fit(&rest).ok().filter(|report| report.verdict == Verdict::Exact))
+    Ok(fit(&rest).ok())
 }
 
 /// The rows that a formula misses by more than rounding, in order.
-fn missed(problem: &Problem<'_>, law: &Candidate) -> Result<Vec<usize>, Error> {
+fn odd_rows(problem: &Problem<'_>, law: &Candidate) -> Result<Vec<usize>, Error> {
     let y = problem.table.column(&problem.target)?;
     let values = values(&law.expression, problem.table);
     let spread = MET.1 * deviation(y);

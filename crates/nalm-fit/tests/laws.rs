@@ -362,6 +362,17 @@ fn some_wrong_rows_in_a_hundred_are_told_from_noise() {
     }
 }
 
+/// A law with as many constants as a part holds rows back, in one input.
+#[test]
+fn a_wrong_row_beside_a_line_is_named() {
+    let x = rows(1, 120, (1.0, 9.0), "a line");
+    let mut y = target(&x, |x| 2.0 * x[0] + 3.0);
+    y[50] += 4.0;
+    let report = explained(&table(&x, y));
+    assert_eq!(report.candidates[0].expression.to_string(), "2 * x1 + 3", "{report:?}");
+    assert_eq!(report.flags, [Flag::Odd { rows: vec![50], lines: vec![] }]);
+}
+
 /// A column with few values can be threaded by a polynomial, whatever stands behind it.
 #[test]
 fn what_is_drawn_through_few_values_is_not_called_exact() {

@@ -80,6 +80,7 @@ fn said(text: &str, error: &toml::de::Error) -> String {
 
 /// What is wrong with the type of a value, in the words of people who write such files, and what would be right.
 fn repaired(written: &str, message: &str) -> Option<String> {
+    let written = written.split(" #").next().unwrap_or_default().trim_end();
     let value = written.split_once('=').map_or("", |(_, value)| value.trim());
     if value.starts_with(char::is_alphabetic) && !["true", "false", "nan", "inf"].contains(&value) {
         let key = written.split('=').next().unwrap_or_default().trim();

@@ -39,7 +39,7 @@ pub(super) fn runs(results: &Results<'_>) -> Vec<String> {
         }));
         let streams = text("stream");
         parts.extend((streams == ["reference"]).then(|| "published random streams".to_string()));
-        let each = groups.map(|group| group.runs.len()).max().unwrap_or(0);
+        let each = groups.clone().map(|group| group.runs.len()).max().unwrap_or(0);
         parts.push(match section.grid {
             Some(side) => format!("{side} x {side} starting weights"),
             None => format!("{each} seed{}", if each == 1 { "" } else { "s" }),
@@ -47,6 +47,8 @@ pub(super) fn runs(results: &Results<'_>) -> Vec<String> {
         let ranges =
             all(&|run| Some(format!("{} (tested on {})", run.get("range")?.as_str()?, run.text("test_range"))));
         parts.extend((!ranges.is_empty()).then(|| format!("trained on {}", ranges.join(", "))));
+        let there: usize = groups.clone().map(|group| results.of(group).len()).sum();
+        parts.extend((there < runs.len()).then(|| format!("{there} of {} runs are there", runs.len())));
         let name = if section.name.is_empty() { String::new() } else { format!("{}: ", section.name) };
         Some(name + &parts.join("; ") + ".")
     };
