@@ -377,6 +377,11 @@ fn limits_are_checked_before_memory_is_taken() {
         (&["train", "--module", "mlp", "--hidden", "500000000", "--memory", "8GB"], "needs about"),
         (&["train", "--task", "arithmetic", "--inputs", "100000", "--steps", "1", "--memory", "1GB"], "say --memory 8"),
         (&["train", "--task", "arithmetic", "--set", "factors=100000000"], "but 1300000012 is needed"),
+        (&["train", "--task", "arithmetic", "--set", "factors=100000000000"], "but 1300000000012 is needed"),
+        (
+            &["train", "--task", "arithmetic", "--set", "factors=100000000000", "--set", "overlap=1"],
+            "at most the number of inputs",
+        ),
         (
             &["run", "many.toml", "--seeds", "1000000", "--dry-run", "--memory", "1GB"],
             "a plan of 2000000 runs needs about 5 GB",

@@ -275,7 +275,7 @@ pub fn carry_out(
             }
         }
         drop(sender);
-        let mut done = 0;
+        let (mut done, mut kept) = (0, true);
         let mut collect = || {
             let mut ended = false;
             while !ended {
@@ -283,7 +283,7 @@ pub fn carry_out(
                     Ok(finished) => {
                         for one in finished? {
                             let (failed, spec) = (one.row.is_failed(), one.row.spec.clone());
-                            keep(Some(one))?;
+                            keep(Some(one)).inspect_err(|_| kept = false)?;
                             done += 1;
                             // Only now: until the row is safe, the checkpoint is all there is. A run that failed is tried again from it.
                             if let Some(checkpoints) = order.checkpoints.filter(|_| !failed) {
@@ -302,6 +302,12 @@ pub fn carry_out(
         let result = collect();
         if result.is_err() {
             abort.store(true, Relaxed);
+        }
+        if result.is_err() && kept {
+            // One run could not be carried out; what others have finished meanwhile is not lost with it.
+            for one in rows.iter().flatten().flatten() {
+                keep(Some(one))?;
+            }
         }
         result
     })

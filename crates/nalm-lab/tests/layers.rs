@@ -166,3 +166,19 @@ fn the_laboratory_imports_in_the_direction_of_the_data() {
         }
     }
 }
+
+/// Files that every Rust crate has, and that say nothing about this one.
+const USUAL: [&str; 3] = ["lib.rs", "main.rs", "error.rs"];
+
+#[test]
+fn the_map_names_every_file_and_folder_of_every_crate() {
+    let map = std::fs::read_to_string(sources("nalm").join("../../../ARCHITECTURE.md")).unwrap();
+    for name in ["nalm", "nalm-fit", "nalm-vision", "nalm-lab", "nalm-cli"] {
+        for entry in std::fs::read_dir(sources(name)).unwrap() {
+            let path = entry.unwrap().path();
+            let file = path.file_name().unwrap().to_string_lossy() + if path.is_dir() { "/" } else { "" };
+            let named = USUAL.contains(&&*file) || map.contains(&format!("`{file}"));
+            assert!(named, "ARCHITECTURE.md has no line for {file} of {name}");
+        }
+    }
+}

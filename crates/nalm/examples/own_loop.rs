@@ -3,7 +3,6 @@
 //!
 //! `cargo run --release --example own_loop`
 
-use nalm::rng::Purpose;
 use nalm::{Config, Error, Network, Nmu, Optimisation, Optimiser, Pass, Rng, formula};
 
 const ROWS: usize = 37;
@@ -18,7 +17,7 @@ fn row(rng: &mut Rng) -> ([f32; COLUMNS], f32) {
 fn main() -> Result<(), Error> {
     let network = Network::<f32>::single(Nmu::new(COLUMNS, 1)?);
     let mut params = vec![0.0; network.param_len()];
-    let mut rng = Rng::fast("own loop, seed 1", Purpose::Init);
+    let mut rng = Rng::seeded(1);
     network.init(&mut params, &mut rng);
     let mut offsets = [0.0; COLUMNS];
 

@@ -1,4 +1,4 @@
-//! What can be wrong with what a user asks for. Everything is checked by constructors; passes cannot fail.
+//! What can be wrong with what a user asks for. Everything is checked by constructors; passes over lanes cannot fail.
 
 /// A request that cannot be met, with the offending value and what would be right.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

@@ -52,7 +52,14 @@ pub fn read<R: Real>(network: &Network<R>, params: &[R], names: &[&str]) -> Resu
 /// # Ok::<(), nalm::Error>(())
 /// ```
 pub fn source<R: Real>(network: &Network<R>, params: &[R], name: &str, language: Language) -> Result<String, Error> {
-    check_name(name)?;
+    check_name(name, language)?;
+    if !matches!(language, Language::Rust | Language::C | Language::Python) {
+        return Err(Error::Unsupported {
+            what: format!("a function in {language:?}"),
+            when: "because it has none that take a row".into(),
+            instead: "take Rust, C or Python, or formula::read".into(),
+        });
+    }
     let shape = network.shape();
     let names = (0..shape.inputs).map(|i| format!("x[{i}]")).collect();
     let steps = steps(network, params, names, Style::Exact)?.ok_or_else(|| Error::Unsupported {
@@ -73,7 +80,7 @@ pub fn source<R: Real>(network: &Network<R>, params: &[R], name: &str, language:
 /// # Ok::<(), nalm::Error>(())
 /// ```
 pub fn source_of(expression: &Expression, name: &str, columns: &[&str], language: Language) -> Result<String, Error> {
-    check_name(name)?;
+    check_name(name, language)?;
     let mut unknown = None;
     expression.variables(&mut |name| {
         if !columns.contains(&name) {
@@ -108,10 +115,9 @@ pub fn source_of(expression: &Expression, name: &str, columns: &[&str], language
     })
 }
 
-/// Refuses what is no name of a function in one of the languages.
-fn check_name(name: &str) -> Result<(), Error> {
-    let taken = [Language::Rust, Language::C, Language::Python].iter().any(|l| l.reserved().contains(&name));
-    if is_word(name) && !taken {
+/// Refuses what is no name of a function in the language.
+fn check_name(name: &str, language: Language) -> Result<(), Error> {
+    if is_word(name) && !language.reserved().contains(&name) {
         return Ok(());
     }
     let got = format!("'{name}'");
@@ -302,6 +308,9 @@ mod tests {
         let want = "a word of letters, digits and _ that the language does not use itself";
         assert_eq!(error, format!("name of a function is 'a-b'; it must be {want}"));
         assert!(source(&network, &[0.0; 4], "exp", Language::C).is_err());
-        assert!(source(&network, &[0.0; 4], "lambda", Language::C).is_err());
+        assert!(source(&network, &[0.0; 4], "lambda", Language::C).is_ok());
+        assert!(source(&network, &[0.0; 4], "lambda", Language::Python).is_err());
+        let error = source(&network, &[0.0; 4], "sums", Language::Latex).unwrap_err().to_string();
+        assert!(error.contains("take Rust, C or Python"), "{error}");
     }
 }

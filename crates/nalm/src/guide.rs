@@ -15,11 +15,11 @@
 /// returns the gradient with respect to the inputs, which is what the layer before needs.
 ///
 /// ```
-/// use nalm::{Network, Nmu, Optimisation, Optimiser, Pass, Rng, rng::Purpose};
+/// use nalm::{Network, Nmu, Optimisation, Optimiser, Pass, Rng};
 ///
 /// let network = Network::<f32>::single(Nmu::new(2, 1)?);
 /// let mut params = vec![0.0; network.param_len()];
-/// let mut rng = Rng::fast("my model, seed 1", Purpose::Init);
+/// let mut rng = Rng::seeded(1);
 /// network.init(&mut params, &mut rng);
 /// let mut adam = Optimisation::new(Optimiser::adam(1e-2), params.len())?;
 /// let mut work = network.row_workspace(); // kept, so that passes allocate nothing

@@ -35,7 +35,7 @@ impl<R: Real> Network<R> {
         for (k, pair) in layers.windows(2).enumerate() {
             let (out, into) = (pair[0].shape().outputs, pair[1].shape().inputs);
             if out != into {
-                let what = format!("outputs of layer {k} ({}) and inputs of layer {}", pair[0].name(), k + 1);
+                let what = format!("outputs of layer {} ({}) and inputs of layer {}", k + 1, pair[0].name(), k + 2);
                 return Err(Error::Shape { what, got: out, want: into });
             }
         }
@@ -67,8 +67,13 @@ impl<R: Real> Network<R> {
         self.starts[self.layers.len()]
     }
 
-    /// Layer `index`'s part of a flat vector.
+    /// The part of a flat vector that is layer `index`'s, counted from 0.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such layer, or the vector has another length than [`Network::param_len`].
     pub fn layer_params<'a>(&self, p: &'a [R], index: usize) -> &'a [R] {
+        assert_eq!(p.len(), self.param_len(), "number of parameters");
         &p[self.starts[index]..self.starts[index + 1]]
     }
 
@@ -78,7 +83,12 @@ impl<R: Real> Network<R> {
     }
 
     /// Draws initial parameters, layer by layer.
+    ///
+    /// # Panics
+    ///
+    /// If the vector has another length than [`Network::param_len`].
     pub fn init(&self, p: &mut [R], rng: &mut Rng) {
+        assert_eq!(p.len(), self.param_len(), "number of parameters");
         for (k, layer) in self.layers.iter().enumerate() {
             layer.init(&mut p[self.starts[k]..self.starts[k + 1]], rng);
         }
@@ -156,7 +166,12 @@ impl<R: Real> Network<R> {
     }
 
     /// Moves every parameter into its box.
+    ///
+    /// # Panics
+    ///
+    /// If the vector has another length than [`Network::param_len`].
     pub fn project(&self, p: &mut [R]) {
+        assert_eq!(p.len(), self.param_len(), "number of parameters");
         for (k, layer) in self.layers.iter().enumerate() {
             layer.project(&mut p[self.starts[k]..self.starts[k + 1]]);
         }
@@ -165,7 +180,14 @@ impl<R: Real> Network<R> {
     /// Adds every layer's penalty gradient to `dp` and returns the sum of the penalties at this step. There is one entry of `penalties` for each
     /// layer, as in [`Config::penalties`](crate::Config::penalties). `validation` is the last validation error, or the training loss where there is none;
     /// only [`Schedule::Delayed`](crate::Schedule::Delayed) looks at it.
+    ///
+    /// # Panics
+    ///
+    /// If there are more or fewer penalties than layers, or a vector has another length than [`Network::param_len`].
     pub fn penalty(&self, p: &[R], penalties: &[Penalty], step: u64, validation: f64, dp: &mut [R]) -> R {
+        assert_eq!(penalties.len(), self.layers.len(), "number of penalties");
+        assert_eq!(p.len(), self.param_len(), "number of parameters");
+        assert_eq!(dp.len(), self.param_len(), "numbers in the parameters' gradient");
         let mut total = R::ZERO;
         for ((k, layer), penalty) in self.layers.iter().enumerate().zip(penalties) {
             let strength = penalty.at(step, validation);

@@ -87,8 +87,35 @@ impl<R: Real> Optimisation<R> {
         (&self.mean, &self.square, self.powers)
     }
 
+    /// Goes on with another learning rate; the memory stays. Called between steps it makes a schedule.
+    ///
+    /// ```
+    /// use nalm::{Optimisation, Optimiser};
+    ///
+    /// let mut descent = Optimisation::new(Optimiser::Sgd { learning_rate: 0.5, momentum: 0.0 }, 1)?;
+    /// let mut p = [1.0];
+    /// for rate in [0.5, 0.25] {
+    ///     descent.set_learning_rate(rate)?;
+    ///     descent.step(&mut p, &[1.0])?;
+    /// }
+    /// assert_eq!(p, [0.25]);
+    /// # Ok::<(), nalm::Error>(())
+    /// ```
+    pub fn set_learning_rate(&mut self, rate: f64) -> Result<(), Error> {
+        let mut changed = self.optimiser;
+        match &mut changed {
+            Optimiser::Adam { learning_rate, .. } | Optimiser::Sgd { learning_rate, .. } => *learning_rate = rate,
+        }
+        changed.check()?;
+        self.optimiser = changed;
+        Ok(())
+    }
+
     /// Takes over the memory of another one with the same settings, and goes on as that one would.
     pub fn remember(&mut self, mean: &[R], square: &[R], powers: (f64, f64)) -> Result<(), Error> {
+        for power in [powers.0, powers.1] {
+            Error::check((0.0..=1.0).contains(&power), "power of a decay to remember", power, "in [0, 1]")?;
+        }
         for (what, own, got) in [("mean gradients", &self.mean, mean), ("mean squares", &self.square, square)] {
             if own.len() != got.len() {
                 return Err(Error::Shape { what: format!("{what} to remember"), got: got.len(), want: own.len() });

@@ -50,7 +50,7 @@ pub trait Real:
     fn ln(self) -> Self;
     /// Sine and cosine.
     fn sin_cos(self) -> (Self, Self);
-    /// The hyperbolic tangent, correctly rounded for all practical purposes: a weight that rounds to 1 is frozen.
+    /// The hyperbolic tangent: `libm`'s in `f64`, and rounded from there in `f32`. Where it rounds to 1 its gradient is 0, so the last digits matter.
     fn tanh(self) -> Self;
     /// The square root.
     fn sqrt(self) -> Self;

@@ -255,7 +255,12 @@ impl Options {
 
     /// The value of a [`Kind::Whole`].
     pub fn whole(&self, setting: &Setting) -> Result<usize, Error> {
-        if let Value::Whole(n) = self.value(setting)? { Ok(n as usize) } else { Self::wrong(setting) }
+        let Value::Whole(n) = self.value(setting)? else { return Self::wrong(setting) };
+        usize::try_from(n).map_err(|_| Error::Value {
+            what: setting.name,
+            got: n.to_string(),
+            want: "a number that this machine can count to",
+        })
     }
 
     /// The value of a [`Kind::Number`].

@@ -122,16 +122,10 @@ pub(crate) fn run<R: Real>(
                 break;
             }
         }
-        let (loss, penalty) = run.step(step);
+        let went = run.advance(step, step, observer);
         done = Some(step);
-        // Parameters can only become NaN where something before them is not finite.
-        let finite = loss.is_finite() && penalty.is_finite();
-        if !finite && run.params.iter().any(|p| p.is_nan()) {
-            status = Status::Diverged { step };
-            break;
-        }
-        if observer.stepped(step, loss, penalty, &run.params).is_break() {
-            status = Status::Cancelled { step };
+        if let ControlFlow::Break(end) = went {
+            status = end;
             break;
         }
     }
@@ -295,8 +289,24 @@ impl<'a, R: Real> Run<'a, R> {
         Outcome::judge(status, self.rows, thresholds, self.reinits, self.params, Some(self.kept), usize::MAX)
     }
 
+    /// One update, the `own`th of its phase, which schedules go by, and `step` of the whole run, by which it is reported. Breaks where parameters are no
+    /// numbers any more, or where the observer has seen enough.
+    #[inline(always)]
+    pub(crate) fn advance(&mut self, own: u64, step: u64, observer: &mut dyn Observer<R>) -> ControlFlow<Status> {
+        let (loss, penalty) = self.step(own);
+        // Parameters can only become NaN where something before them is not finite.
+        let finite = loss.is_finite() && penalty.is_finite();
+        if !finite && self.params.iter().any(|p| p.is_nan()) {
+            return ControlFlow::Break(Status::Diverged { step });
+        }
+        if observer.stepped(step, loss, penalty, &self.params).is_break() {
+            return ControlFlow::Break(Status::Cancelled { step });
+        }
+        ControlFlow::Continue(())
+    }
+
     /// One update; returns the loss and the penalty before it.
-    pub(crate) fn step(&mut self, step: u64) -> (R, R) {
+    fn step(&mut self, step: u64) -> (R, R) {
         let Self { network, config, batch, work, params, gradient, .. } = self;
         let validation = self.validation;
         self.samples.train(batch);

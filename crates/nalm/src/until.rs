@@ -5,6 +5,7 @@ use crate::penalty::Penalty;
 use crate::task::Task;
 use crate::train::{Observer, Run};
 use crate::{Config, Error, Network, Real};
+use std::ops::ControlFlow;
 
 /// When to stop.
 ///
@@ -174,16 +175,18 @@ pub(crate) fn run<R: Real>(
             if own == stopping.steps {
                 break;
             }
-            let (loss, penalty) = run.step(own);
+            let went = run.advance(own, step, observer);
             step += 1;
-            let finite = loss.is_finite() && penalty.is_finite();
-            if !finite && run.params.iter().any(|p| p.is_nan()) {
-                diverged = Some(Status::Diverged { step: step - 1 });
-                break;
-            }
-            if observer.stepped(step - 1, loss, penalty, &run.params).is_break() {
-                status = Status::Cancelled { step: step - 1 };
-                break 'attempts;
+            match went {
+                ControlFlow::Continue(()) => {}
+                ControlFlow::Break(end @ Status::Diverged { .. }) => {
+                    diverged = Some(end);
+                    break;
+                }
+                ControlFlow::Break(end) => {
+                    status = end;
+                    break 'attempts;
+                }
             }
         }
         if run.kept.best().is_some_and(|(_, validation)| validation < goal) {

@@ -52,7 +52,8 @@ pub struct Scheduler {
     again: Option<&'static str>,
 }
 
-/// Waits for a worker. A signal interrupts `wait`, which then says more than 128, and a shell that is asked for a code twice may have forgotten it.
+/// Waits for a worker. A signal interrupts `wait`, which then says more than 128. A shell that is interrupted just as the worker ends may say 255, or may
+/// have forgotten the code when it is asked again: all that is known then is that the worker was told to stop and has stopped.
 const ENDED: &str = r#"# The code that a worker ends with; a signal interrupts waiting.
 ended() {
   wait "$1"
@@ -65,7 +66,12 @@ ended() {
   if [ "$code" -gt 128 ]; then
     wait "$1" 2>/dev/null
     again=$?
-    [ "$again" -lt 127 ] && code=$again
+    if [ "$again" -lt 127 ]; then
+      code=$again
+    else
+      # The shell has forgotten the code. Workers that are told to stop end with 75.
+      case $code in 130 | 143 | 255 | $((128 + $(kill -l USR1)))) code=75 ;; esac
+    fi
   fi
 }
 "#;

@@ -54,8 +54,9 @@ impl SegmentFile {
         let mut from = scan::open(files, file).map_err(|error| io::Error::other(error.to_string()))?;
         // The scan has named an end that cannot be unpacked; what is before it can be read.
         match io::copy(&mut from, &mut to) {
-            Err(error) if error.kind() == io::ErrorKind::StorageFull => Err(error),
-            _ => Ok(to),
+            Ok(_) => Ok(to),
+            Err(error) if matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof) => Ok(to),
+            Err(error) => Err(error),
         }
     }
 }

@@ -387,7 +387,8 @@ impl Observer<f32> for Follower<'_> {
 
     #[inline(always)]
     fn stepped(&mut self, step: u64, loss: f32, penalty: f32, params: &[f32]) -> ControlFlow<()> {
-        if self.ends.get(self.kept.len()).is_some_and(|end| *end == step) {
+        // Two runs may end at the same step.
+        while self.ends.get(self.kept.len()).is_some_and(|end| *end == step) {
             self.kept.push(params.to_vec());
         }
         let recorder = self.recorder.as_mut();

@@ -116,6 +116,18 @@ impl Rng {
         Rng::Fast(Fast::open(key, purpose))
     }
 
+    /// Opens the fast stream of a seed, for programs that need no more than one.
+    ///
+    /// ```
+    /// use nalm::Rng;
+    ///
+    /// assert_eq!(Rng::seeded(1), Rng::seeded(1));
+    /// assert_ne!(Rng::seeded(1), Rng::seeded(2));
+    /// ```
+    pub fn seeded(seed: u64) -> Self {
+        Rng::fast(&format!("seed {seed}"), Purpose::Init)
+    }
+
     /// Opens PyTorch's CPU stream with this seed.
     pub fn torch(seed: u32) -> Self {
         Rng::Torch(Torch::new(seed))
@@ -157,7 +169,7 @@ impl Rng {
         }
     }
 
-    /// One number, uniform on [low, high).
+    /// One number, uniform on [low, high). Rounding may turn the largest ones into `high`: one of 2^24 numbers of `f32`, at most.
     pub fn uniform<R: Real>(&mut self, low: R, high: R) -> R {
         match self {
             Rng::Fast(fast) => {

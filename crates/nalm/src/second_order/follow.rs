@@ -174,19 +174,12 @@ impl<R: Real> Way<'_, R> {
 
     fn adam(&mut self, phase: &Adam, log_every: u64) -> ControlFlow<Status> {
         for own in 0..phase.steps {
-            let step = self.step;
             if own.is_multiple_of(log_every) && self.log().is_break() {
-                return ControlFlow::Break(Status::Cancelled { step });
+                return ControlFlow::Break(Status::Cancelled { step: self.step });
             }
-            let (loss, penalty) = self.run.step(own);
+            let went = self.run.advance(own, self.step, self.observer);
             self.step += 1;
-            let finite = loss.is_finite() && penalty.is_finite();
-            if !finite && self.run.params.iter().any(|p| p.is_nan()) {
-                return ControlFlow::Break(Status::Diverged { step });
-            }
-            if self.observer.stepped(step, loss, penalty, &self.run.params).is_break() {
-                return ControlFlow::Break(Status::Cancelled { step });
-            }
+            went?;
         }
         ControlFlow::Continue(())
     }

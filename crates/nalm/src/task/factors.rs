@@ -65,12 +65,15 @@ impl Factors {
         let size = (subset_ratio * inputs as f64).floor() as usize;
         Error::check(size > 0, "size of a subset", size as f64, "at least 1")?;
         let apart = size - (overlap_ratio * size as f64).floor() as usize;
-        let ranges: Vec<Range<usize>> = (0..factors).map(|f| f * apart..f * apart + size).collect();
-        let end = (factors - 1) * apart + size;
+        let end = (factors - 1).saturating_mul(apart).saturating_add(size);
         if end > inputs {
             let what = format!("inputs that {factors} overlapping subsets span");
             return Err(Error::Shape { what, got: inputs, want: end });
         }
+        // Slices that overlap as a whole span no more inputs than one of them.
+        let want = "at most the number of inputs";
+        Error::check(factors <= inputs, "number of factors", factors as f64, want)?;
+        let ranges: Vec<Range<usize>> = (0..factors).map(|f| f * apart..f * apart + size).collect();
         let subtracted = (differences * size as f64).floor() as usize;
         Ok(Self { inputs, slices: Slices { ranges, subtracted }, train, test, simulated: OnceLock::new() })
     }
