@@ -22,7 +22,7 @@ mod write;
 
 pub use error::Error;
 pub use observer::Observer;
-pub use problem::{Forms, Holdout, Problem};
+pub use problem::{Forms, Holdout, Line, Problem};
 pub use report::{Candidate, Coefficient, Flag, Noise, Precision, Report, Verdict};
 pub use search::fit;
 pub use units::Unit;
