@@ -16,6 +16,7 @@ mod problem;
 mod report;
 mod search;
 mod settle;
+pub mod special;
 pub mod suite;
 mod units;
 mod write;

@@ -10,6 +10,7 @@ use crate::judge::with_right_signs;
 use crate::polish::{Free, Part, Polished, polish_roughly};
 use crate::report::Noise;
 use crate::settle::{Settled, settle};
+use crate::special::incomplete_beta;
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -744,42 +745,6 @@ pub(crate) fn alike(columns: &Columns, form: &Form, errors: &[f64]) -> f64 {
 /// The upper tail of the F distribution.
 fn f_tail(f: f64, a: f64, b: f64) -> f64 {
     incomplete_beta(b / 2.0, a / 2.0, b / (b + a * f))
-}
-
-/// The regularised incomplete beta function, by its continued fraction (Lentz).
-fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
-    if x <= 0.0 {
-        return 0.0;
-    }
-    if x >= 1.0 {
-        return 1.0;
-    }
-    if x > (a + 1.0) / (a + b + 2.0) {
-        return 1.0 - incomplete_beta(b, a, 1.0 - x);
-    }
-    let front =
-        libm::exp(libm::lgamma(a + b) - libm::lgamma(a) - libm::lgamma(b) + a * libm::log(x) + b * libm::log1p(-x)) / a;
-    let tiny = 1e-300;
-    let (mut c, mut d) = (1.0, 1.0 - (a + b) * x / (a + 1.0));
-    d = 1.0 / if f64::abs(d) < tiny { tiny } else { d };
-    let mut h = d;
-    for m in 1..300 {
-        let m = f64::from(m);
-        for number in [
-            m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m)),
-            -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0)),
-        ] {
-            d = 1.0 + number * d;
-            d = 1.0 / if f64::abs(d) < tiny { tiny } else { d };
-            c = 1.0 + number / c;
-            c = if f64::abs(c) < tiny { tiny } else { c };
-            h *= d * c;
-        }
-        if (d * c - 1.0).abs() < 1e-14 {
-            break;
-        }
-    }
-    front * h
 }
 
 #[cfg(test)]

@@ -546,6 +546,11 @@ impl Reporter<'_> {
             _ => None,
         });
         let mut candidates = self.front(&all, ambiguous);
+        // A formula whose errors are no numbers cannot be shown, and so not be claimed.
+        if candidates.is_empty() && verdict != Verdict::None {
+            (verdict, precision, noise) = (Verdict::None, None, None);
+            sentence = String::new();
+        }
         if verdict == Verdict::None {
             candidates.retain(|c| c.error_outside < TELLING.0 && c.complexity <= TELLING.1);
             // None of them is the answer, so that the first is merely the one that misses least.

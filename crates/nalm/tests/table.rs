@@ -462,9 +462,9 @@ fn what_a_reader_lacks_is_typed() {
 }
 
 /// Text that never ends, after a quote that is never closed.
-struct Endless(usize);
+struct Unclosed(usize);
 
-impl std::io::Read for Endless {
+impl std::io::Read for Unclosed {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let start = b"a,b\n1,2\n3,\"4\n";
         buffer.iter_mut().enumerate().for_each(|(k, byte)| *byte = *start.get(self.0 + k).unwrap_or(&b'7'));
@@ -476,7 +476,7 @@ impl std::io::Read for Endless {
 
 #[test]
 fn a_record_without_end_is_refused_with_its_line() {
-    let error = Table::from_csv(Endless(0), "t.csv", None).unwrap_err().to_string();
+    let error = Table::from_csv(Unclosed(0), "t.csv", None).unwrap_err().to_string();
     let want =
         "t.csv, line 3: a record of more than 16 MiB begins here; see whether a quote is opened and never closed";
     assert_eq!(error, want);

@@ -85,7 +85,9 @@ impl Model {
                 let largest = off.iter().fold(f64::MIN_POSITIVE, |most, off| most.max(off.abs()));
                 let mean =
                     off.iter().map(|off| (off / largest) * (off / largest)).sum::<f64>() / off.len().max(1) as f64;
-                Tolerance::Absolute((DEVIATIONS * mean.sqrt() * largest).min(f64::MAX))
+                // No row is called wrong, so none of them breaks the formula.
+                let allowed = (DEVIATIONS * mean.sqrt()).max(1.0 + ROUNDING) * largest;
+                Tolerance::Absolute(allowed.min(f64::MAX))
             }
         };
         Ok(Self {

@@ -577,7 +577,7 @@ mod tests {
     fn a_column_called_pi_is_no_number() {
         let formula = Expression::product([Expression::Pi, Expression::variable("pi"), Expression::variable("pi_2")]);
         let text = formula.write_for(Language::Latex, &["pi", "pi_2"]);
-        assert_eq!(text, r"\pi \, \mathrm{pi} \, \mathrm{pi\_2}");
+        assert_eq!(text, r"\pi \, \text{pi} \, \text{pi\_2}");
     }
 
     #[test]
