@@ -22,7 +22,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent.parent
 ROWS = 40
-SCOPE = {name: getattr(math, name) for name in "sqrt exp log sin cos pi tan asin acos atan".split()}
+SCOPE = {name: getattr(math, name) for name in "sqrt exp log sin cos pi tan asin acos atan sinh cosh tanh".split()}
 
 
 def environment():
@@ -38,7 +38,7 @@ def environment():
 
 
 def draw(law, rows, rng, rename):
-    known = dict(SCOPE, ln=math.log, arcsin=math.asin, arccos=math.acos, tanh=math.tanh)
+    known = dict(SCOPE, ln=math.log, arcsin=math.asin, arccos=math.acos)
     ranges = [variable.split(":") for variable in law["variables"].split(";")]
     table = []
     while len(table) < rows:

@@ -26,6 +26,13 @@ impl std::error::Error for Incomplete {}
 #[derive(Debug)]
 pub(crate) struct Stopped(pub(crate) String);
 
+impl Stopped {
+    /// A verb that keeps nothing of what it has done, and so cannot promise to continue.
+    pub(crate) fn keeps_nothing(verb: &str, nothing: &str) -> Self {
+        Self(format!("stopped; nalm {verb} keeps {nothing}, so the same command starts anew"))
+    }
+}
+
 impl std::fmt::Display for Stopped {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)

@@ -95,9 +95,9 @@ pub fn run(registry: &Registry, arguments: impl IntoIterator<Item = OsString>) -
         Verb::Describe { model, inputs, svg } => cmd::describe::run(registry, &model, inputs, svg.as_deref()),
         Verb::Stats(arguments) => cmd::stats::run(registry, &arguments),
         Verb::Gradcheck { module, json } => cmd::gradcheck::run(registry, module.as_deref(), json),
-        Verb::Fit(arguments) => cmd::fit::run(registry, &arguments),
-        Verb::Predict(arguments) => cmd::predict::run(registry, &arguments),
-        Verb::Check(arguments) => cmd::check::run(registry, &arguments),
+        Verb::Fit(arguments) => cmd::fit::run(registry, &arguments).map_err(cmd::fit::with_options),
+        Verb::Predict(arguments) => cmd::predict::run(registry, &arguments).map_err(cmd::fit::with_options),
+        Verb::Check(arguments) => cmd::check::run(registry, &arguments).map_err(cmd::fit::with_options),
         Verb::Bench { json, what: None } => cmd::bench::run(json),
         Verb::Bench { what: Some(arguments::Bench::Growth { figure }), .. } => {
             cmd::bench_growth::run(registry, &figure)

@@ -148,6 +148,92 @@ fn several_targets_chosen_columns_and_a_file_held_back() {
     assert_eq!(held["verdict"], "exact");
 }
 
+/// A number without pattern from -1 to 1, from the row's own.
+fn chance(k: u32) -> f64 {
+    let mut z = u64::from(k).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+}
+
+/// Noise of one size in a file that a program has written with all digits: the formula is found, and its own rows do not break it.
+#[test]
+fn rows_do_not_break_the_formula_that_was_fitted_to_them() {
+    let here = tempfile::tempdir().unwrap();
+    let here = here.path();
+    let mut text = String::from("a,b,y\n");
+    for k in 0..200 {
+        let [a, b] = [2, 3].map(|n| 5.0 + 5.0 * chance(n * 1000 + k));
+        let noise: f64 = (0..6).map(|n| chance((4 + n) * 1000 + k)).sum();
+        writeln!(text, "{a},{b},{}", 3.0 * b + 2.0 * a + 1.0 + 0.15 * noise).unwrap();
+    }
+    put(here, "rows.csv", &text);
+    let answer = json(here, &["fit", "rows.csv", "--json", "--save", "y.json"]);
+    assert_eq!(answer["formula"]["text"], "3 * b + 2 * a + 1");
+    assert_eq!(answer["noise"]["kind"], "additive");
+    assert_eq!(answer["coefficients"].as_array().unwrap().len(), 3, "{answer}");
+    succeed(here, &["check", "y.json", "rows.csv"]);
+}
+
+/// Pipes can be read once, and a fit reads twice.
+#[cfg(unix)]
+#[test]
+fn pipes_are_read_as_files_are() {
+    let here = tempfile::tempdir().unwrap();
+    let here = here.path();
+    put(here, "sales.csv", &table(60, product));
+    let pipe = std::process::Command::new("mkfifo").arg(here.join("pipe")).status();
+    assert!(pipe.unwrap().success());
+    let (from, to) = (here.join("sales.csv"), here.join("pipe"));
+    let writer = std::thread::spawn(move || std::fs::copy(from, to));
+    let text = succeed(here, &["fit", "pipe", "--write", "text"]);
+    writer.join().unwrap().unwrap();
+    assert_eq!(text, succeed(here, &["fit", "sales.csv", "--write", "text"]));
+}
+
+/// Wrong rows of a second file are named with that file.
+#[test]
+fn lines_of_a_file_held_back_are_not_those_of_the_first() {
+    let here = tempfile::tempdir().unwrap();
+    let here = here.path();
+    put(here, "sales.csv", &table(120, product));
+    let more = table(20, product).replacen("north,6.125,3,1,", "north,6.125,3,1,9", 1);
+    let line = 1 + more.lines().position(|line| line.starts_with("north,6.125,3,1,9")).unwrap();
+    put(here, "more.csv", &more);
+    let answer = json(here, &["fit", "sales.csv", "--holdout", "more.csv", "--json"]);
+    let note = format!("the formula is exact in all rows but line {line} of more.csv, which may be wrong");
+    assert!(answer["flags"].as_array().unwrap().contains(&note.clone().into()), "{note}: {}", answer["flags"]);
+}
+
+/// What keeps nothing does not promise to continue.
+#[cfg(unix)]
+#[test]
+fn a_search_that_is_stopped_says_that_it_starts_anew() {
+    let here = tempfile::tempdir().unwrap();
+    let here = here.path();
+    let mut text = String::from("a,b,c,d,e,f,y\n");
+    for k in 0..900 {
+        let numbers: Vec<String> = (0..7).map(|n| chance(n * 1000 + k).to_string()).collect();
+        writeln!(text, "{}", numbers.join(",")).unwrap();
+    }
+    put(here, "noise.csv", &text);
+    let runs: [(&[&str], &str); 2] = [
+        (&["fit", "noise.csv"], "stopped; nalm fit keeps no search, so the same command starts anew"),
+        (&["bench", "fit"], "stopped; nalm bench fit keeps no tables, so the same command starts anew"),
+    ];
+    for (arguments, want) in runs {
+        let mut command = common::command(here, arguments);
+        let child = command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(700));
+        let killed = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+        assert!(killed.unwrap().success());
+        let output = child.wait_with_output().unwrap();
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(75), "{arguments:?}: {text}");
+        assert!(text.contains(want), "{arguments:?}: {text}");
+    }
+}
+
 /// Files go where they are asked for, with their folders, as those of all verbs do; what was written is said.
 #[test]
 fn a_product_of_sums_is_saved_as_a_network() {
@@ -225,7 +311,15 @@ fn what_cannot_be_done_is_said_with_its_reason() {
     let here = tempfile::tempdir().unwrap();
     let here = here.path();
     put(here, "sales.csv", &table(60, product));
-    let wrong: [(&[&str], &str); 11] = [
+    put(here, "blanks.txt", "a b y\n1.5 2 3\n4 5.5 9\n");
+    put(here, "unclear.csv", "a\tb\n1,234\t5\n2,345\t6\n");
+    put(here, "units.csv", "a, b\n kg , m\n1,2\n");
+    let wrong: [(&[&str], &str); 16] = [
+        (&["fit", "blanks.txt"], "say what stands between its cells: --separator ' '"),
+        (&["fit", "unclear.csv"], "a point or a comma: --decimal point or --decimal comma"),
+        (&["check", "m.json", "units.csv"], "or say that this line holds units: --units row"),
+        (&["fit", "sales.csv", "--holdout", "./sales.csv"], "--holdout ./sales.csv is the file that is fitted"),
+        (&["fit", "/dev/zero"], "/dev/zero is a device and no file"),
         (&["fit", "nothing.csv"], "cannot read nothing.csv"),
         (&["fit", "."], "cannot read ."),
         (&["fit", "sales.csv", "--target", "totel"], "did you mean 'total'?"),
@@ -238,6 +332,8 @@ fn what_cannot_be_done_is_said_with_its_reason() {
         (&["fit", "sales.csv", "--units", "row", "--ignore", "region"], "and no units; leave out --units row"),
         (&["predict", "sales.csv", "sales.csv"], "this is no file of formulas"),
     ];
+    let own = r#"{"format":1,"version":"0.1.0","models":[{"target":"b","formula":"2 * a","columns":["a"],"verdict":"exact","precision":"f64","tolerance":{"relative":1e-9},"rows":20}]}"#;
+    put(here, "m.json", own);
     for (arguments, hint) in wrong {
         fails_with(here, arguments, 2, hint);
     }

@@ -58,7 +58,9 @@ impl Split {
             Holdout::Rows(list) => {
                 for &row in list {
                     let place = out.get_mut(row).ok_or_else(|| {
-                        Error::Holdout(format!("row {} was asked for, but the table has {rows} rows", row + 1))
+                        Error::Holdout(format!(
+                            "row {row} was asked for, counted from 0, but the table has {rows} rows"
+                        ))
                     })?;
                     *place = true;
                 }

@@ -44,6 +44,31 @@ pub(crate) fn norm(a: &[f64]) -> f64 {
     dot(a, a).sqrt()
 }
 
+/// The root of the mean square of numbers of any size: scaled by a power of two, no square overflows or vanishes, and no bit is lost.
+pub(crate) fn root_mean_square(numbers: &[f64]) -> f64 {
+    let scale = power_of_two(numbers);
+    let squares: f64 = numbers.iter().map(|x| (x / scale) * (x / scale)).sum();
+    (squares / numbers.len().max(1) as f64).sqrt() * scale
+}
+
+/// The standard deviation of numbers of any size.
+pub(crate) fn deviation(numbers: &[f64]) -> f64 {
+    let scale = power_of_two(numbers);
+    let mean = numbers.iter().map(|x| x / scale).sum::<f64>() / numbers.len() as f64;
+    let apart: Vec<f64> = numbers.iter().map(|x| x / scale - mean).collect();
+    root_mean_square(&apart) * scale
+}
+
+/// The power of two at or below the largest size among numbers; 1 if all are 0 or one is infinite.
+pub(crate) fn power_of_two(numbers: &[f64]) -> f64 {
+    const EXPONENT: u64 = 0x7ff0_0000_0000_0000;
+    let largest = numbers.iter().fold(0.0f64, |most, x| most.max(x.abs()));
+    if largest == 0.0 || largest.is_infinite() {
+        return 1.0;
+    }
+    f64::from_bits(largest.to_bits() & EXPONENT).max(f64::MIN_POSITIVE)
+}
+
 /// `to += factor * from`
 #[inline(always)]
 pub(crate) fn add(to: &mut [f64], factor: f64, from: &[f64]) {
@@ -117,10 +142,16 @@ impl Matrix {
     pub(crate) fn normalise(&mut self) -> Vec<f64> {
         (0..self.columns())
             .map(|j| {
-                let length = norm(self.column(j));
+                let (mut length, mut scale) = (norm(self.column(j)), 1.0);
+                // Squares that overflow or vanish leave no norm.
+                if !(1e-140..1e140).contains(&length) {
+                    scale = power_of_two(self.column(j));
+                    self.column_mut(j).iter_mut().for_each(|x| *x /= scale);
+                    length = norm(self.column(j));
+                }
                 let length = if length > 0.0 && length.is_finite() { length } else { 1.0 };
                 self.column_mut(j).iter_mut().for_each(|x| *x /= length);
-                length
+                length * scale
             })
             .collect()
     }
@@ -261,7 +292,7 @@ impl Kernel for Householder {
             if !(own > least * before && own > 0.0) {
                 continue;
             }
-            // v = a ± |a| e, scaled so that v = 1 in front and R's diagonal can lie in `diagonal`.
+            // v = a ± |a| e stands in the column from here on, and R's diagonal in `beyond`.
             let column = qr.cells.column_mut(j);
             let head = column[rank];
             let alpha = if head > 0.0 { -own } else { own };

@@ -138,7 +138,7 @@ impl<'a> Functions<'a> {
             let positive = x.iter().all(|x| *x > 0.0);
             let x: Vec<f64> = rows.iter().map(|&k| if positive { libm::log(x[k]) } else { x[k] }).collect();
             let mean = x.iter().sum::<f64>() / x.len() as f64;
-            let size = crate::engine::deviation(&x).max(f64::MIN_POSITIVE);
+            let size = crate::dense::deviation(&x).max(f64::MIN_POSITIVE);
             x.iter().map(|x| (x - mean) / size).collect::<Vec<f64>>()
         };
         let x: Vec<Vec<f64>> = columns.iter().map(|(_, x)| smooth(x)).collect();
@@ -578,7 +578,7 @@ fn is_wave(name: &Expression) -> bool {
 }
 
 fn strongest(mut hessian: Vec<Vec<f64>>, logs: &[Vec<f64>]) -> Vec<f64> {
-    let sd: Vec<f64> = logs.iter().map(|l| crate::engine::deviation(l)).collect();
+    let sd: Vec<f64> = logs.iter().map(|l| crate::dense::deviation(l)).collect();
     for i in 0..sd.len() {
         for j in 0..sd.len() {
             hessian[i][j] *= sd[i] * sd[j];

@@ -16,13 +16,14 @@ mod problem;
 mod report;
 mod search;
 mod settle;
+pub mod special;
 pub mod suite;
 mod units;
 mod write;
 
 pub use error::Error;
 pub use observer::Observer;
-pub use problem::{Forms, Holdout, Problem};
+pub use problem::{Forms, Holdout, Line, Problem};
 pub use report::{Candidate, Coefficient, Flag, Noise, Precision, Report, Verdict};
 pub use search::fit;
 pub use units::Unit;

@@ -2,7 +2,7 @@
 //! chosen by the length of their description.
 
 use crate::columns::{Columns, Split, View};
-use crate::dense::{Matrix, Qr, dot, least_squares, median, quantile};
+use crate::dense::{Matrix, Qr, dot, least_squares, median, quantile, root_mean_square};
 use crate::engine::noisy as engines;
 use crate::engine::{Sink, design, divide, laurent_and_pairs};
 use crate::form::{Form, is_whole};
@@ -10,6 +10,7 @@ use crate::judge::with_right_signs;
 use crate::polish::{Free, Part, Polished, polish_roughly};
 use crate::report::Noise;
 use crate::settle::{Settled, settle};
+use crate::special::incomplete_beta;
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -48,6 +49,9 @@ pub(crate) struct Outcome {
     pub(crate) others: Vec<(Form, &'static str)>,
     /// Another candidate that explains the rows as well and differs outside of their range.
     pub(crate) ambiguous: Option<usize>,
+    /// Whether errors are of one size, and if not, the rows that stand apart.
+    pub(crate) one_size: bool,
+    pub(crate) apart: Vec<usize>,
 }
 
 /// Bits of an exponent.
@@ -77,6 +81,16 @@ pub(crate) enum Model {
     Relative,
     /// By the unit of the last printed digit.
     Printed,
+}
+
+/// The unit of the last digit, as a share of the number, below which a number has all the digits that double precision holds.
+const ALL_DIGITS: f64 = 1e-13;
+
+/// Whether printed digits are those of a rounding. Programs print numbers that are not rounded with as many digits as each of them needs.
+fn are_rounded(y: &[f64], units: &[f64]) -> bool {
+    let shares = y.iter().zip(units).filter(|(y, _)| **y != 0.0).map(|(y, unit)| unit / y.abs());
+    let shares: Vec<f64> = shares.collect();
+    !shares.is_empty() && median(shares) > ALL_DIGITS
 }
 
 /// The search for a noisy target.
@@ -118,6 +132,7 @@ impl<'a> Noisy<'a> {
         fits: Option<&'a dyn Fn(&Form) -> bool>,
     ) -> Self {
         let rows = &split.searched;
+        let printed = printed.filter(|units| are_rounded(&columns.y, units));
         let mut own = Self {
             columns,
             split,
@@ -143,7 +158,7 @@ impl<'a> Noisy<'a> {
                 let least = 1e-3 * median(y.iter().map(|y| y.abs()).collect());
                 y.iter().map(|y| 1.0 / y.abs().max(least).max(f64::MIN_POSITIVE)).collect()
             }
-            _ => vec![1.0 / crate::engine::deviation(y).max(f64::MIN_POSITIVE); y.len()],
+            _ => vec![1.0 / crate::dense::deviation(y).max(f64::MIN_POSITIVE); y.len()],
         }
     }
 
@@ -380,8 +395,14 @@ impl<'a> Noisy<'a> {
 
     /// The whole search.
     pub(crate) fn run(mut self, leftovers: &[(Form, &'static str)], sink: &mut dyn Sink) -> Option<Outcome> {
-        let stopped = self.search(leftovers, sink).is_break();
+        let mut stopped = self.search(leftovers, sink).is_break();
         self.pool.sort_by(|a, b| a.bits.total_cmp(&b.bits));
+        if !stopped && self.is_more_than_rounding() {
+            let found: Vec<(Form, &'static str)> = self.pool.iter().map(|f| (f.form.clone(), f.engine)).collect();
+            self.weigh(Model::Additive);
+            stopped = self.search(&found, sink).is_break();
+            self.pool.sort_by(|a, b| a.bits.total_cmp(&b.bits));
+        }
         let usual = self.model;
         if usual != Model::Relative && !stopped && !self.pool.is_empty() {
             // Does noise in proportion to the target explain the errors better?
@@ -406,6 +427,14 @@ impl<'a> Noisy<'a> {
         self.fit_to_more_rows();
         self.weigh_by_values();
         self.outcome()
+    }
+
+    /// Whether rows are weighed by digits that differ from row to row, while errors are larger than those digits: then how a row happens to
+    /// be printed says nothing about its error.
+    fn is_more_than_rounding(&self) -> bool {
+        let differ = self.weights.iter().any(|w| *w != self.weights[0]);
+        let rows = self.view.rows() as f64;
+        self.model == Model::Printed && differ && self.pool.first().is_none_or(|best| best.squares > rows)
     }
 
     /// Fits the best candidates again, to all rows that a fit takes.
@@ -480,12 +509,17 @@ impl<'a> Noisy<'a> {
         };
         let inside = rms(&self.split.inside);
         let outside = if self.split.outside.is_empty() { inside } else { rms(&self.split.outside) };
-        let plain: f64 = self.split.inside.iter().map(|&k| (y[k] - values[k]) * (y[k] - values[k])).sum();
+        let plain: Vec<f64> = self.split.inside.iter().map(|&k| y[k] - values[k]).collect();
         let size = match self.model {
             Model::Relative => (best.squares / rows).sqrt(),
-            _ => (plain / self.split.inside.len() as f64).sqrt(),
+            _ => root_mean_square(&plain),
         };
+        // What rounding alone leaves.
+        let digits = |units: &[f64]| 0.3 * median(units.iter().zip(&weights).map(|(unit, w)| unit * w).collect());
+        let (one_size, apart) = sizes_of(&errors, self.printed.map_or(0.0, digits).max(1e-13));
         Some(Outcome {
+            one_size,
+            apart,
             noise: if self.model == Model::Relative { Noise::Relative } else { Noise::Additive },
             sigmas,
             meant,
@@ -614,6 +648,21 @@ fn fix_simple(found: &mut Polished, fixed: &mut BTreeSet<Part>) -> usize {
     count
 }
 
+/// The usual error as a share of the root mean square below which errors are not of one size: it is 0.67 of noise, and 0.44 of noise with tails
+/// as long as those of Student's distribution with three degrees of freedom.
+const USUAL: f64 = 0.1;
+/// Errors that stand apart are so many times the usual one.
+const APART: f64 = 30.0;
+
+/// Whether errors are of one size, and if not, the rows whose errors stand apart. Errors up to `least` are all the same.
+fn sizes_of(errors: &[f64], least: f64) -> (bool, Vec<usize>) {
+    let usual = median(errors.iter().map(|e| e.abs()).collect()).max(least);
+    if usual >= USUAL * root_mean_square(errors) {
+        return (true, Vec::new());
+    }
+    (false, (0..errors.len()).filter(|&k| errors[k].abs() > APART * usual).collect())
+}
+
 /// The probability that errors without any pattern are explained by linear and quadratic columns as well as these (an F test).
 pub(crate) fn white(columns: &Columns, errors: &[f64]) -> f64 {
     let n = errors.len();
@@ -627,7 +676,7 @@ pub(crate) fn white(columns: &Columns, errors: &[f64]) -> f64 {
         .map(|x| {
             let x: Vec<f64> = rows.iter().map(|&k| x[k]).collect();
             let mean = x.iter().sum::<f64>() / x.len() as f64;
-            let sd = crate::engine::deviation(&x).max(f64::MIN_POSITIVE);
+            let sd = crate::dense::deviation(&x).max(f64::MIN_POSITIVE);
             x.iter().map(|x| (x - mean) / sd).collect()
         })
         .collect();
@@ -667,7 +716,7 @@ pub(crate) fn alike(columns: &Columns, form: &Form, errors: &[f64]) -> f64 {
         .filter(|&i| form.uses(i))
         .map(|i| {
             let x: Vec<f64> = rows.iter().map(|&k| columns.x[i][k]).collect();
-            let sd = crate::engine::deviation(&x).max(f64::MIN_POSITIVE);
+            let sd = crate::dense::deviation(&x).max(f64::MIN_POSITIVE);
             x.iter().map(|x| x / sd).collect()
         })
         .collect();
@@ -696,42 +745,6 @@ pub(crate) fn alike(columns: &Columns, form: &Form, errors: &[f64]) -> f64 {
 /// The upper tail of the F distribution.
 fn f_tail(f: f64, a: f64, b: f64) -> f64 {
     incomplete_beta(b / 2.0, a / 2.0, b / (b + a * f))
-}
-
-/// The regularised incomplete beta function, by its continued fraction (Lentz).
-fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
-    if x <= 0.0 {
-        return 0.0;
-    }
-    if x >= 1.0 {
-        return 1.0;
-    }
-    if x > (a + 1.0) / (a + b + 2.0) {
-        return 1.0 - incomplete_beta(b, a, 1.0 - x);
-    }
-    let front =
-        libm::exp(libm::lgamma(a + b) - libm::lgamma(a) - libm::lgamma(b) + a * libm::log(x) + b * libm::log1p(-x)) / a;
-    let tiny = 1e-300;
-    let (mut c, mut d) = (1.0, 1.0 - (a + b) * x / (a + 1.0));
-    d = 1.0 / if f64::abs(d) < tiny { tiny } else { d };
-    let mut h = d;
-    for m in 1..300 {
-        let m = f64::from(m);
-        for number in [
-            m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m)),
-            -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0)),
-        ] {
-            d = 1.0 + number * d;
-            d = 1.0 / if f64::abs(d) < tiny { tiny } else { d };
-            c = 1.0 + number / c;
-            c = if f64::abs(c) < tiny { tiny } else { c };
-            h *= d * c;
-        }
-        if (d * c - 1.0).abs() < 1e-14 {
-            break;
-        }
-    }
-    front * h
 }
 
 #[cfg(test)]

@@ -4,9 +4,9 @@
 //! has no wrong row if there are few.
 
 use crate::columns::{Draws, values};
-use crate::engine::deviation;
+use crate::dense::{deviation, median};
 use crate::report::{Candidate, Flag, Report, Verdict};
-use crate::{Error, Holdout, Problem};
+use crate::{Error, Holdout, Line, Problem};
 use nalm::Table;
 use std::collections::HashSet;
 
@@ -18,14 +18,23 @@ const ROWS: (usize, usize) = (16, 2);
 /// What a row may miss an exact formula by: printed units of its last digit, and a share of the target's deviation.
 const MET: (f64, f64) = (1.0, 1e-8);
 
-/// Explains a table none of whose rows is taken to be wrong.
-type Fit<'a> = dyn FnMut(&Problem<'_>) -> Result<Report, Error> + 'a;
+/// How many times the usual error a row is off that stands apart: with constants from a few rows, and with those from all others.
+const FAR: (f64, f64) = (10.0, 7.0);
 
-/// The formula that is exact in all rows but a few, if there is one. The verdict stays `approximate`, and a flag names the rows.
-pub(crate) fn without_odd_rows(problem: &Problem<'_>, fit: &mut Fit<'_>) -> Result<Option<Report>, Error> {
+/// Explains a table none of whose rows is taken to be wrong; nothing if nobody wants to know any more.
+type Fit<'a> = dyn FnMut(&Problem<'_>) -> Result<Option<Report>, Error> + 'a;
+
+/// The formula that is exact in all rows but a few, if there is one, or else, if it is wanted, the one that leaves nothing but noise in all rows
+/// but a few. The verdict stays `approximate`, and a flag names the rows.
+pub(crate) fn without_odd_rows(
+    problem: &Problem<'_>,
+    with_noise: bool,
+    fit: &mut Fit<'_>,
+) -> Result<Option<Report>, Error> {
     let all = problem.table.rows();
     let size = (ROWS.0 + ROWS.1 * problem.inputs.len()).min(all / 2);
     let few = |odd: &[usize]| !odd.is_empty() && odd.len() as f64 <= (SHARE * all as f64).max(1.0);
+    let mut noisy = Vec::new();
     for part in shuffled(all).chunks_exact(size.max(1)).take(PARTS) {
         let mut part = part.to_vec();
         part.sort_unstable();
@@ -35,34 +44,64 @@ pub(crate) fn without_odd_rows(problem: &Problem<'_>, fit: &mut Fit<'_>) -> Resu
             return Ok(None);
         }
         let is_law = found.verdict == Verdict::Exact || found.flags.contains(&Flag::FewRowsOutside);
-        let Some(law) = found.candidates.first().filter(|_| is_law) else { continue };
+        let Some(law) = found.candidates.first().filter(|_| is_law) else {
+            noisy.extend(
+                found.candidates.first().filter(|_| with_noise && found.verdict == Verdict::Consistent).cloned(),
+            );
+            continue;
+        };
         let missed = odd_rows(problem, law)?;
         if !few(&missed) {
             continue;
         }
-        let kept: Vec<usize> = (0..all).filter(|row| missed.binary_search(row).is_err()).collect();
-        let holdout = match &problem.holdout {
-            Holdout::Rows(rows) => {
-                let rows: HashSet<usize> = rows.iter().copied().collect();
-                Holdout::Rows((0..kept.len()).filter(|&k| rows.contains(&kept[k])).collect())
-            }
-            other => other.clone(),
-        };
-        let report = on_rows(problem, &kept, holdout, fit)?.filter(|report| report.verdict == Verdict::Exact);
-        let Some(mut report) = report else { continue };
+        let Some(mut report) = without(problem, &missed, Verdict::Exact, fit)? else { continue };
         // Constants from more rows may meet a row that those from a few missed.
         let odd = report.candidates.first().map(|law| odd_rows(problem, law)).transpose()?.unwrap_or_default();
         if !few(&odd) {
             continue;
         }
-        let lines = problem.lines.as_ref().map(|lines| odd.iter().map(|&k| lines[k]).collect()).unwrap_or_default();
         let (met, missed) = (all - odd.len(), odd.len());
         report.sentence = format!("Approximate: the formula is exact in {met} of {all} rows, and wrong in {missed}.");
         report.verdict = Verdict::Approximate;
-        report.flags.insert(0, Flag::Odd { rows: odd, lines });
+        report.flags.insert(0, Flag::Odd { lines: lines(problem, &odd), rows: odd });
+        return Ok(Some(report));
+    }
+    for law in noisy {
+        let missed = far_rows(problem, &law, FAR.0)?;
+        if !few(&missed) {
+            continue;
+        }
+        let Some(mut report) = without(problem, &missed, Verdict::Consistent, fit)? else { continue };
+        let far = report.candidates.first().map(|law| far_rows(problem, law, FAR.1)).transpose()?.unwrap_or_default();
+        if !few(&far) {
+            continue;
+        }
+        let (met, missed) = (all - far.len(), far.len());
+        report.sentence = format!(
+            "Approximate: what the formula misses looks like noise in {met} of {all} rows, and is far more in {missed}."
+        );
+        report.verdict = Verdict::Approximate;
+        report.flags.insert(0, Flag::Apart { lines: lines(problem, &far), rows: far });
         return Ok(Some(report));
     }
     Ok(None)
+}
+
+fn lines(problem: &Problem<'_>, rows: &[usize]) -> Vec<Line> {
+    problem.lines.as_ref().map(|lines| rows.iter().map(|&k| lines[k].clone()).collect()).unwrap_or_default()
+}
+
+/// The report on all rows but these, if its verdict is the one that is wanted.
+fn without(problem: &Problem<'_>, rows: &[usize], wanted: Verdict, fit: &mut Fit<'_>) -> Result<Option<Report>, Error> {
+    let kept: Vec<usize> = (0..problem.table.rows()).filter(|row| rows.binary_search(row).is_err()).collect();
+    let holdout = match &problem.holdout {
+        Holdout::Rows(rows) => {
+            let rows: HashSet<usize> = rows.iter().copied().collect();
+            Holdout::Rows((0..kept.len()).filter(|&k| rows.contains(&kept[k])).collect())
+        }
+        other => other.clone(),
+    };
+    Ok(on_rows(problem, &kept, holdout, fit)?.filter(|report| report.verdict == wanted))
 }
 
 /// The report on some rows of a table, if they can be fitted.
@@ -87,7 +126,7 @@ fn on_rows(
         ..*problem
     };
     // A table of fewer rows may be one that cannot be fitted.
-    Ok(fit(&rest).ok())
+    Ok(fit(&rest).ok().flatten())
 }
 
 /// The rows that a formula misses by more than rounding, in order.
@@ -98,6 +137,21 @@ fn odd_rows(problem: &Problem<'_>, law: &Candidate) -> Result<Vec<usize>, Error>
     let unit = |row: usize| problem.printed.as_ref().map_or(0.0, |units| MET.0 * units[row]);
     let meets = |row: &usize| (values[*row] - y[*row]).abs() <= spread.max(unit(*row));
     Ok((0..y.len()).filter(|row| !meets(row)).collect())
+}
+
+/// The rows that a formula misses by so many times more than the others, in order: of noise of one size, or of noise in proportion, whichever
+/// names fewer rows.
+fn far_rows(problem: &Problem<'_>, law: &Candidate, times: f64) -> Result<Vec<usize>, Error> {
+    let y = problem.table.column(&problem.target)?;
+    let values = values(&law.expression, problem.table);
+    let far = |error: &dyn Fn(usize) -> f64| {
+        let errors: Vec<f64> = (0..y.len()).map(error).collect();
+        let size = 1.4826 * median(errors.iter().copied().filter(|e| e.is_finite()).collect());
+        (0..y.len()).filter(|&k| !(errors[k] <= times * size)).collect::<Vec<usize>>()
+    };
+    let plain = far(&|k| (y[k] - values[k]).abs());
+    let shares = far(&|k| ((y[k] - values[k]) / values[k]).abs());
+    Ok(if shares.len() < plain.len() { shares } else { plain })
 }
 
 /// The rows in an order that is the same every time.

@@ -3,6 +3,8 @@
 use crate::{Error, Unit};
 use nalm::Table;
 use std::collections::HashSet;
+use std::fmt::{self, Display};
+use std::sync::Arc;
 
 /// Fewest rows that a fit takes.
 pub(crate) const LEAST_ROWS: usize = 5;
@@ -33,6 +35,30 @@ pub enum Forms {
     All,
 }
 
+/// A line of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// Its number, counted from 1.
+    pub number: u64,
+    /// The file, where rows come from several.
+    pub file: Option<Arc<str>>,
+}
+
+impl From<u64> for Line {
+    fn from(number: u64) -> Self {
+        Self { number, file: None }
+    }
+}
+
+impl Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.file {
+            None => write!(f, "{}", self.number),
+            Some(file) => write!(f, "{} of {file}", self.number),
+        }
+    }
+}
+
 /// A table and what to explain in it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -50,7 +76,7 @@ pub struct Problem<'a> {
     /// For every row the unit of the last digit that the target was printed with, such as 0.01 for "3.14"; nothing if it is not known.
     pub printed: Option<Vec<f64>>,
     /// For every row the line of the file that it came from, so that rows can be named; nothing if there is no file.
-    pub lines: Option<Vec<u64>>,
+    pub lines: Option<Vec<Line>>,
     /// Units of the inputs, in their order, and of the target. They narrow the search, and the result is checked against them.
     pub units: Option<(Vec<Unit>, Unit)>,
     /// Whether constants may be recognised as constants of nature, such as the speed of light.
@@ -101,8 +127,8 @@ impl<'a> Problem<'a> {
     }
 
     /// The same with the line of a file that every row came from.
-    pub fn lines(mut self, lines: Vec<u64>) -> Self {
-        self.lines = Some(lines);
+    pub fn lines<L: Into<Line>>(mut self, lines: impl IntoIterator<Item = L>) -> Self {
+        self.lines = Some(lines.into_iter().map(Into::into).collect());
         self
     }
 

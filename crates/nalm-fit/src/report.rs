@@ -1,5 +1,6 @@
 //! What a search ends with.
 
+use crate::Line;
 use nalm::expression::Expression;
 use std::fmt::{self, Display};
 
@@ -104,7 +105,7 @@ pub enum Flag {
     Dependent {
         /// The column.
         column: String,
-        /// Those it depends on.
+        /// Those it depends on; none if it is nearly constant.
         on: Vec<String>,
     },
     /// A column of the formula that is nearly a multiple or a power of another one: the data hardly tell them apart.
@@ -126,7 +127,14 @@ pub enum Flag {
         /// The rows, counted from 0.
         rows: Vec<usize>,
         /// The lines of the file that they came from, if that is known.
-        lines: Vec<u64>,
+        lines: Vec<Line>,
+    },
+    /// Most rows are met far more closely than these: what is missed is no noise of one size.
+    Apart {
+        /// The rows, counted from 0.
+        rows: Vec<usize>,
+        /// The lines of the file that they came from, if that is known.
+        lines: Vec<Line>,
     },
     /// The units of the formula do not fit those of the target.
     Units(String),
@@ -136,11 +144,28 @@ pub enum Flag {
     Stopped,
 }
 
+/// More rows than this are not listed where they may be half of all.
+const MOST_PLACES: usize = 20;
+
+/// Rows by their lines, or by their numbers from 1 on where there are no lines.
+fn places(rows: &[usize], lines: &[Line], most: usize) -> String {
+    let own: Vec<Line> = rows.iter().map(|row| Line::from(*row as u64 + 1)).collect();
+    let (what, places) = if lines.is_empty() { ("row", own.as_slice()) } else { ("line", lines) };
+    let listed: Vec<String> = places.iter().take(most).map(Line::to_string).collect();
+    let plural = if places.len() == 1 { "" } else { "s" };
+    let more = places.len() - listed.len();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{what}{plural} {}{more}", listed.join(", "))
+}
+
 impl Display for Flag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Flag::Constant(name) => {
                 write!(f, "the column '{name}' has one value in all rows; a number may stand for it")
+            }
+            Flag::Dependent { column, on } if on.is_empty() => {
+                write!(f, "the column '{column}' is nearly constant; a number may stand for it")
             }
             Flag::Dependent { column, on } => {
                 write!(
@@ -157,16 +182,17 @@ impl Display for Flag {
             }
             Flag::Nature { value, name } => write!(f, "{value:e} may be the {name}"),
             Flag::Odd { rows, lines } => {
-                let own: Vec<u64> = rows.iter().map(|row| *row as u64 + 1).collect();
-                let (what, places) = if lines.is_empty() { ("row", &own) } else { ("line", lines) };
-                let places: Vec<String> = places.iter().map(u64::to_string).collect();
-                let plural = if places.len() == 1 { "" } else { "s" };
                 write!(
                     f,
-                    "the formula is exact in all rows but {what}{plural} {}, which may be wrong",
-                    places.join(", ")
+                    "the formula is exact in all rows but {}, which may be wrong",
+                    places(rows, lines, rows.len())
                 )
             }
+            Flag::Apart { rows, lines } => write!(
+                f,
+                "the formula misses {} by far more than the other rows: they may be wrong, or follow another law",
+                places(rows, lines, MOST_PLACES)
+            ),
             Flag::Units(text) => f.write_str(text),
             Flag::FewRowsOutside => f.write_str("fewer rows were held back than the formula has constants"),
             Flag::Stopped => f.write_str("the search was stopped before its end"),
@@ -180,11 +206,12 @@ impl Display for Flag {
 pub struct Report {
     /// What can be said about the first candidate.
     pub verdict: Verdict,
-    /// How closely it meets the target, if it is exact, or exact but for the rows of [`Flag::Odd`].
+    /// How closely it meets the target, if it is exact, or exact but for the rows of [`Flag::Odd`] or [`Flag::Apart`].
     pub precision: Option<Precision>,
     /// The verdict in one sentence.
     pub sentence: String,
-    /// The formulas found, the best first; then those that are simpler and worse.
+    /// The formulas found: the one that the verdict speaks of first, one that is as good, and then those that are simpler, from the one that
+    /// misses least to the simplest. With the verdict `none`, all from the one that misses least on.
     pub candidates: Vec<Candidate>,
     /// What limits the result.
     pub flags: Vec<Flag>,

@@ -1,7 +1,7 @@
 //! The search: engines in turn until one formula is exact, then what can be said without one.
 
 use crate::columns::{Columns, Split, values};
-use crate::dense::{Matrix, Qr, median, quantile};
+use crate::dense::{Matrix, Qr, deviation, median, quantile, root_mean_square};
 use crate::engine::{self, Sink};
 use crate::form::Form;
 use crate::functions::Functions;
@@ -12,6 +12,7 @@ use crate::judge::{
 use crate::noisy::{self, Noisy, bits_of_form};
 use crate::odd;
 use crate::polish::{Free, polish_roughly};
+use crate::problem::Line;
 use crate::report::{Candidate, Coefficient, Flag, Precision, Report, Verdict};
 use crate::{Error, Forms, Observer, Problem};
 use crate::{constants, units, write};
@@ -31,6 +32,11 @@ const FEW: usize = 60;
 /// Where nothing explains the target, only candidates that say something about it are listed: the largest error outside, and the largest
 /// complexity.
 const TELLING: (f64, usize) = (0.5, 25);
+/// The share of rows that a formula must meet to be one for most of them, how closely, and how many more than it has constants.
+const MOST: (f64, f64) = (0.5, 1e-9);
+const FEW_MET: usize = 8;
+/// What is said where a search ends before anything is found.
+const STOPPED: &str = "None: the search was stopped before a formula was found.";
 /// Candidates of a report.
 const CANDIDATES: usize = 12;
 
@@ -67,12 +73,50 @@ fn numbers(expression: &Expression) -> usize {
 ///
 /// The same problem gives the same report on every machine. An observer can stop the search; what was found until then is reported.
 pub fn fit(problem: &Problem<'_>, observer: &mut dyn Observer) -> Result<Report, Error> {
-    let report = fit_all_rows(problem, observer)?;
-    let settled = report.verdict == Verdict::Exact || report.flags.contains(&Flag::Stopped);
-    Ok(match settled {
-        true => report,
-        false => odd::without_odd_rows(problem, &mut |part| fit_all_rows(part, observer))?.unwrap_or(report),
-    })
+    let mut report = fit_all_rows(problem, observer)?;
+    if report.verdict == Verdict::Exact || report.flags.contains(&Flag::Stopped) {
+        return Ok(report);
+    }
+    let steps = steps();
+    let mut parts = Parts { stopped: observer.engine("wrong rows", steps - 1, steps).is_break(), observer };
+    // Noise alone needs no wrong rows to explain it, unless all other rows are exact.
+    let noisy = report.verdict != Verdict::Consistent;
+    let found = odd::without_odd_rows(problem, noisy, &mut |part| match parts.stopped {
+        true => Ok(None),
+        false => fit_all_rows(part, &mut parts).map(Some),
+    })?;
+    if let Some(found) = found {
+        return Ok(found);
+    }
+    if parts.stopped {
+        report.flags.push(Flag::Stopped);
+        if report.verdict == Verdict::None {
+            report.sentence = STOPPED.into();
+        }
+    }
+    Ok(report)
+}
+
+/// What a search consists of, for its progress: all engines, functions, noise, and wrong rows.
+fn steps() -> usize {
+    engine::all().len() + 3
+}
+
+/// Watches searches over parts of a table, which are one step of the whole.
+struct Parts<'a> {
+    observer: &'a mut dyn Observer,
+    stopped: bool,
+}
+
+impl Observer for Parts<'_> {
+    fn engine(&mut self, _: &'static str, _: usize, _: usize) -> ControlFlow<()> {
+        self.working()
+    }
+
+    fn working(&mut self) -> ControlFlow<()> {
+        self.stopped |= self.observer.working().is_break();
+        if self.stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
 }
 
 /// The report on a table none of whose rows is taken to be wrong.
@@ -99,8 +143,8 @@ fn fit_all_rows(problem: &Problem<'_>, observer: &mut dyn Observer) -> Result<Re
     let mut outcome = None;
     if !exact && !desk.stopped && !columns.x.is_empty() {
         desk.engine = "noise";
-        let count = engine::all().len();
-        desk.stopped |= desk.observer.engine("noise", count, count).is_break();
+        let steps = steps();
+        desk.stopped |= desk.observer.engine("noise", steps - 2, steps).is_break();
         let mut leftovers = std::mem::take(&mut desk.leftovers);
         leftovers.sort_by(|a, b| a.0.total_cmp(&b.0));
         let leftovers: Vec<(Form, &'static str)> = leftovers.into_iter().take(4).map(|(_, f, e)| (f, e)).collect();
@@ -111,8 +155,9 @@ fn fit_all_rows(problem: &Problem<'_>, observer: &mut dyn Observer) -> Result<Re
     if desk.stopped {
         flags.push(Flag::Stopped);
     }
-    let mut report =
-        Reporter { table: problem.table, columns: &columns, split: &split, printed, flags }.report(desk.found, outcome);
+    let (table, lines) = (problem.table, problem.lines.as_deref());
+    let reporter = Reporter { table, columns: &columns, split: &split, printed, lines, flags };
+    let mut report = reporter.report(desk.found, outcome);
     let best = report.candidates.first().filter(|_| report.verdict != Verdict::None);
     if let Some(fault) = best.and_then(|best| unit_fault(problem, &best.expression)) {
         report.flags.push(Flag::Units(fault));
@@ -142,7 +187,8 @@ fn unit_fault(problem: &Problem<'_>, expression: &Expression) -> Option<String> 
     units::fault(expression, &of, target)
 }
 
-/// The inputs without those that are another one times a number or to a power, which are named in a flag.
+/// The inputs without those that have one value or are another one times a number; both are named in flags, and so are columns that follow
+/// from others in another way.
 fn inputs(problem: &Problem<'_>, flags: &mut Vec<Flag>) -> Result<Vec<(Expression, Vec<f64>)>, Error> {
     let mut kept: Vec<(String, &[f64])> = Vec::new();
     for name in &problem.inputs {
@@ -225,7 +271,7 @@ impl Desk<'_> {
                 break;
             }
             self.engine = engine.name();
-            self.stopped |= self.observer.engine(engine.name(), done, engines.len()).is_break();
+            self.stopped |= self.observer.engine(engine.name(), done, steps()).is_break();
             if self.stopped || engine.search(&self.judge.view, self).is_break() {
                 break;
             }
@@ -262,8 +308,8 @@ impl Desk<'_> {
 
     /// Looks for functions within and around arithmetic.
     fn functions(&mut self, problem: &Problem<'_>) -> bool {
-        let count = engine::all().len();
-        self.stopped |= self.observer.engine("functions", count, count + 2).is_break();
+        let steps = steps();
+        self.stopped |= self.observer.engine("functions", steps - 3, steps).is_break();
         let Judge { columns, split, .. } = self.judge;
         let meets = |expression: &Expression| {
             let values = values(expression, problem.table);
@@ -271,10 +317,9 @@ impl Desk<'_> {
             let middle = 1e-6 * median(y.iter().map(|y| y.abs()).collect());
             let error = |k: usize| (values[k] - y[k]).abs() / (y[k].abs() + middle);
             let errors: Vec<f64> = (0..y.len()).map(error).collect();
-            let squares: f64 = (0..y.len()).map(|k| (values[k] - y[k]) * (values[k] - y[k])).sum();
-            let rms = (squares / y.len() as f64).sqrt();
+            let rms = root_mean_square(&values.iter().zip(y).map(|(v, y)| v - y).collect::<Vec<f64>>());
             // Near zeros of a wave the relative error has no bound, so a few rows may miss by more.
-            let spread = engine::deviation(y);
+            let spread = deviation(y);
             errors.iter().all(|e| e.is_finite())
                 && (0..y.len()).all(|k| (values[k] - y[k]).abs() <= 1e-12 * (y[k].abs() + spread))
                 && median(errors.clone()) < 1e-13
@@ -333,12 +378,13 @@ struct Reporter<'a> {
     columns: &'a Columns,
     split: &'a Split,
     printed: Option<&'a [f64]>,
+    lines: Option<&'a [Line]>,
     flags: Vec<Flag>,
 }
 
 impl Reporter<'_> {
     fn deviation(&self) -> f64 {
-        engine::deviation(&self.columns.y)
+        deviation(&self.columns.y)
     }
 
     fn candidate(&self, found: &Found) -> Option<Candidate> {
@@ -348,20 +394,23 @@ impl Reporter<'_> {
             None => found.form.values(&self.columns.x, y.len()),
         };
         let error = |rows: &[usize]| {
-            let squares: f64 = rows.iter().map(|&k| (values[k] - y[k]) * (values[k] - y[k])).sum();
-            (squares / rows.len().max(1) as f64).sqrt() / self.deviation()
+            root_mean_square(&rows.iter().map(|&k| values[k] - y[k]).collect::<Vec<f64>>()) / self.deviation()
         };
         let (error_inside, error_outside) = (error(&self.split.inside), error(&self.split.outside));
         let written = || write::expression(&found.form, &self.columns.meaning);
         let expression = found.expression.clone().unwrap_or_else(written);
-        let mut constants = vec![found.form.factor];
-        constants.extend(found.form.sums.iter().flat_map(|sum| &sum.terms).map(|t| t.factor));
+        let terms = found.form.sums.iter().flat_map(|sum| &sum.terms);
+        // A 1 is written down only where it stands alone.
+        let alone = terms.clone().map(|t| t.powers.iter().all(|e| *e == 0.0));
+        let constants = [found.form.factor].into_iter().chain(terms.map(|t| t.factor));
         let sigma = |k: usize| found.sigmas.as_ref().and_then(|s| s.get(k).copied()).unwrap_or(0.0);
-        let interval = |(k, &value): (usize, &f64)| {
+        let interval = |(k, value): (usize, f64)| {
             let half = 1.96 * sigma(k);
             Coefficient { value, low: value - half, high: value + half }
         };
-        let coefficients = constants.iter().enumerate().map(interval).filter(|c| c.value.abs() != 1.0);
+        let coefficients = constants.enumerate().map(interval).zip([false].into_iter().chain(alone));
+        let coefficients =
+            coefficients.filter(|(c, alone)| c.value.abs() != 1.0 || (*alone && c.low < c.high)).map(|(c, _)| c);
         let candidate = Candidate {
             complexity: expression.size(),
             error_inside,
@@ -391,8 +440,37 @@ impl Reporter<'_> {
             && met >= own + OUTWEIGHED
     }
 
-    fn report(mut self, found: Vec<Found>, outcome: Option<noisy::Outcome>) -> Report {
+    fn lines_of(&self, rows: &[usize]) -> Vec<Line> {
+        self.lines.map(|lines| rows.iter().map(|&row| lines[row].clone()).collect()).unwrap_or_default()
+    }
+
+    /// A form that is exact in most rows with a factor that most rows agree on, and the rows that it misses. Other rows pull every factor that
+    /// is fitted to all.
+    fn exact_in_most(&self, form: &Form) -> Option<(Form, Vec<usize>)> {
+        let Columns { x, y, .. } = self.columns;
+        let mut form = form.clone().with_median_factor(x, y)?;
+        form.factor = constants::meant(form.factor, MOST.1)?.value;
+        let values = form.values(x, y.len());
+        let missed = (0..y.len()).filter(|&k| {
+            let off = (values[k] - y[k]).abs();
+            off.is_nan() || off > MOST.1 * y[k].abs()
+        });
+        let missed: Vec<usize> = missed.collect();
+        let met = y.len() - missed.len();
+        let enough = met as f64 > MOST.0 * y.len() as f64 && met > form.free_constants() + FEW_MET;
+        (enough && !missed.is_empty() && form.add.is_none()).then_some((form, missed))
+    }
+
+    fn report(mut self, found: Vec<Found>, mut outcome: Option<noisy::Outcome>) -> Report {
         let (mut verdict, mut precision, mut noise) = (Verdict::None, None, None);
+        let mixture = outcome.as_mut().and_then(|outcome| {
+            let all = [&outcome.form].into_iter().chain(outcome.others.iter().map(|(form, _)| form));
+            let (form, missed) =
+                all.filter_map(|form| self.exact_in_most(form)).min_by_key(|(_, missed)| missed.len())?;
+            (outcome.form, outcome.ambiguous) = (form, None);
+            outcome.sigmas = Vec::new();
+            Some(missed)
+        });
         let mut all = found;
         all.sort_by_key(|found| !found.exact);
         let mut sentence = String::new();
@@ -411,13 +489,20 @@ impl Reporter<'_> {
                 crate::Noise::Relative => format!("{} of the target", significant(outcome.size, 3)),
             };
             noise = Some((outcome.noise, outcome.size));
-            if outcome.meant
+            if let Some(missed) = mixture {
+                (verdict, precision, noise) = (Verdict::Approximate, Some(Precision::F64), None);
+                let (met, rows) = (self.columns.y.len() - missed.len(), self.columns.y.len());
+                sentence =
+                    format!("Approximate: the formula is exact in {met} of {rows} rows, and wrong in the others.");
+                self.flags.push(Flag::Apart { lines: self.lines_of(&missed), rows: missed });
+            } else if outcome.meant
                 && self.meets_printed_digits(&outcome.form)
                 && self.split.outside.len() > outcome.form.free_constants()
             {
                 (verdict, precision) = (Verdict::Exact, Some(Precision::Printed));
                 noise = None;
-            } else if outcome.white > 1e-4
+            } else if outcome.one_size
+                && outcome.white > 1e-4
                 && outcome.alike < 3.5
                 && outcome.outside < 1.6 * outcome.inside + 1e-300
                 && outcome.inside < 0.2
@@ -430,6 +515,9 @@ impl Reporter<'_> {
                 };
             } else if outcome.inside < 0.1 {
                 verdict = Verdict::Approximate;
+            }
+            if !outcome.apart.is_empty() && verdict == Verdict::Approximate && precision.is_none() {
+                self.flags.push(Flag::Apart { lines: self.lines_of(&outcome.apart), rows: outcome.apart });
             }
             if let Some(other) =
                 outcome.ambiguous.filter(|_| matches!(verdict, Verdict::Consistent | Verdict::Approximate))
@@ -458,8 +546,15 @@ impl Reporter<'_> {
             _ => None,
         });
         let mut candidates = self.front(&all, ambiguous);
+        // A formula whose errors are no numbers cannot be shown, and so not be claimed.
+        if candidates.is_empty() && verdict != Verdict::None {
+            (verdict, precision, noise) = (Verdict::None, None, None);
+            sentence = String::new();
+        }
         if verdict == Verdict::None {
             candidates.retain(|c| c.error_outside < TELLING.0 && c.complexity <= TELLING.1);
+            // None of them is the answer, so that the first is merely the one that misses least.
+            candidates.sort_by(|a, b| a.error_inside.total_cmp(&b.error_inside));
         }
         if sentence.is_empty() {
             sentence = self.sentence(verdict, precision);
@@ -514,9 +609,7 @@ impl Reporter<'_> {
             (Verdict::Approximate, _) => {
                 "Approximate: the formula follows the target, but what it misses is more than noise.".into()
             }
-            _ if self.flags.iter().any(|flag| matches!(flag, Flag::Stopped)) => {
-                "None: the search was stopped before a formula was found.".into()
-            }
+            _ if self.flags.iter().any(|flag| matches!(flag, Flag::Stopped)) => STOPPED.into(),
             _ => "None: no formula of these kinds explains the target.".into(),
         }
     }

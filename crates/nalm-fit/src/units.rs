@@ -23,8 +23,8 @@ pub struct Unit {
     powers: BTreeMap<String, f64>,
 }
 
-/// Units of the SI and what they consist of.
-const KNOWN: [(&str, &str); 37] = [
+/// Units of the SI, others that mean one thing only, and what they consist of.
+const KNOWN: [(&str, &str); 43] = [
     ("m", ""),
     ("kg", ""),
     ("s", ""),
@@ -62,10 +62,26 @@ const KNOWN: [(&str, &str); 37] = [
     ("H", "kg m^2 s^-2 A^-2"),
     ("lm", "cd"),
     ("lx", "cd m^-2"),
+    ("in", "m"),
+    ("ft", "m"),
+    ("yd", "m"),
+    ("mi", "m"),
+    ("lb", "kg"),
+    ("pH", "1"),
 ];
 
 /// Prefixes of the SI. They change the size of a unit, not its kind.
 const PREFIXES: [&str; 15] = ["da", "k", "M", "G", "T", "P", "h", "d", "c", "m", "µ", "u", "n", "p", "f"];
+
+/// Whether a unit is used with a prefix. `ft` is no femtotonne, `PS` no petasiemens and `TL` no teralitre.
+fn takes(unit: &str, prefix: &str) -> bool {
+    match unit {
+        "kg" | "%" | "min" | "h" | "d" | "deg" | "in" | "ft" | "yd" | "mi" | "lb" | "pH" => false,
+        "t" => ["k", "M", "G"].contains(&prefix),
+        "S" | "l" | "L" => !["T", "P"].contains(&prefix),
+        _ => true,
+    }
+}
 
 impl Unit {
     /// A power of it.
@@ -100,8 +116,8 @@ impl Unit {
     fn named(name: &str) -> Self {
         let known = |name: &str| KNOWN.iter().find(|(own, _)| *own == name);
         let found = known(name).or_else(|| {
-            let rest = PREFIXES.iter().filter_map(|prefix| name.strip_prefix(prefix));
-            rest.filter(|rest| !["kg", "%", "min", "h", "d", "deg"].contains(rest)).find_map(known)
+            let rest = PREFIXES.iter().filter_map(|prefix| Some((prefix, name.strip_prefix(prefix)?)));
+            rest.filter(|(prefix, rest)| takes(rest, prefix)).find_map(|(_, rest)| known(rest))
         });
         let mut unit = Self::default();
         match found {
@@ -165,7 +181,8 @@ pub(crate) fn fault(expression: &Expression, of: &dyn Fn(&str) -> Unit, target: 
 impl FromStr for Unit {
     type Err = Error;
 
-    /// Reads `kg*m^2/s^2`, `kg m² s⁻²`, `m/s/s`, `1` or nothing for a pure number. What follows a slash is below it up to the next sign.
+    /// Reads `kg*m^2/s^2`, `kg m² s⁻²`, `m/s/s`, `1` or nothing for a pure number. Only the unit right behind a slash is below it: kg/m s is
+    /// kg s/m.
     fn from_str(text: &str) -> Result<Self, Error> {
         let wrong = |fault: &str| Error::Unit { got: text.into(), fault: fault.into() };
         let mut plain = String::new();
@@ -192,14 +209,14 @@ impl FromStr for Unit {
             if !symbol.is_empty() {
                 let (name, exponent) = symbol.split_once('^').unwrap_or((symbol, "1"));
                 let exponent = exponent.trim_matches(['(', ')']);
-                let exponent: f64 = match exponent.split_once(':') {
-                    Some(_) => return Err(wrong("an exponent is a number")),
-                    None => exponent.parse().map_err(|_| wrong("an exponent is a number"))?,
-                };
+                let exponent: f64 = exponent.parse().map_err(|_| wrong("an exponent is a number"))?;
                 if !exponent.is_finite() || exponent.abs() > 100.0 {
                     return Err(wrong("an exponent is too large"));
                 }
-                if name.is_empty() || name.contains(['(', ')', '^']) {
+                if name.is_empty() {
+                    return Err(wrong("an exponent has no unit before it"));
+                }
+                if name.contains(['(', ')']) {
                     return Err(wrong("parentheses are not known"));
                 }
                 if name.parse::<f64>().is_err() {
@@ -248,6 +265,33 @@ mod tests {
         assert!("m^x".parse::<Unit>().is_err() && "(m/s)^2".parse::<Unit>().is_err());
         assert_eq!("EUR/piece".parse::<Unit>().unwrap().to_string(), "EUR/piece");
         assert_eq!("m^0.5".parse::<Unit>().unwrap().to_string(), "m^0.5");
+    }
+
+    #[test]
+    fn letters_before_a_unit_are_prefixes_only_where_people_use_them() {
+        let unit = |text: &str| text.parse::<Unit>().unwrap();
+        for (text, kind) in [
+            ("ft", "m"),
+            ("in^2", "m^2"),
+            ("mi/h", "m/s"),
+            ("yd", "m"),
+            ("lb", "kg"),
+            ("kt", "kg"),
+            ("Mt", "kg"),
+            ("Gt", "kg"),
+            ("t", "kg"),
+            ("ml", "m^3"),
+            ("mS", "S"),
+            ("kΩ", "Ohm"),
+            ("min", "s"),
+            ("pH", "1"),
+        ] {
+            assert_eq!(unit(text), unit(kind), "{text}");
+        }
+        for own in ["pt", "ct", "PS", "TL", "kft", "min2"] {
+            assert_eq!(unit(own).to_string(), own);
+        }
+        assert!("^2".parse::<Unit>().unwrap_err().to_string().contains("no unit before it"));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use nalm::rng::Purpose;
 use nalm::{Rng, Table};
-use nalm_fit::{Error, Flag, Forms, Holdout, Observer, Precision, Problem, Report, Unit, Verdict, fit};
+use nalm_fit::{Error, Flag, Forms, Holdout, Line, Noise, Observer, Precision, Problem, Report, Unit, Verdict, fit};
 use std::ops::ControlFlow;
 
 type Function = fn(&[f64]) -> f64;
@@ -327,14 +327,14 @@ fn wrong_lines_are_named_and_do_not_bend_the_formula() {
         }
         (y[70], y[120]) = (1.3 * y[70], y[120] + 500.0);
         let table = table(&x, y);
-        let mut problem = Problem::new(&table, "y").unwrap().lines((0..150).map(|k| k + 2).collect());
+        let mut problem = Problem::new(&table, "y").unwrap().lines(2u64..152);
         if let Some(unit) = digits {
             problem = problem.printed(vec![unit; 150]);
         }
         let report = fit(&problem, &mut ()).unwrap();
         assert_eq!(report.verdict, Verdict::Approximate, "{report:?}");
         assert_eq!(report.candidates[0].expression.to_string(), "1.19 * x1 * x2");
-        assert_eq!(report.flags, [Flag::Odd { rows: vec![70, 120], lines: vec![72, 122] }]);
+        assert_eq!(report.flags, [Flag::Odd { rows: vec![70, 120], lines: vec![72.into(), 122.into()] }]);
         assert!(report.flags[0].to_string().contains("lines 72, 122"), "{}", report.flags[0]);
         assert!(report.sentence.contains("148 of 150 rows"), "{}", report.sentence);
     }
@@ -403,4 +403,148 @@ fn noise_in_proportion_is_told_from_noise_of_one_size() {
     assert!((0.04..0.06).contains(&size), "{size}");
     let factor = report.candidates[0].coefficients[0];
     assert!(factor.low <= 2.5 && 2.5 <= factor.high, "{factor:?}");
+}
+
+/// The unit of the last digit of a number that is printed with as many digits as it needs.
+fn last_digit(y: f64) -> f64 {
+    let text = format!("{y}");
+    let decimals = text.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+    libm::pow(10.0, -(decimals as f64))
+}
+
+/// The same table printed by a program that rounds nothing, and with eight significant digits.
+fn printed(x: &[Vec<f64>], y: &[f64]) -> [Report; 2] {
+    let report = |y: Vec<f64>| {
+        let units = y.iter().map(|y| last_digit(*y)).collect();
+        let table = table(x, y);
+        let problem = Problem::new(&table, "y").unwrap().forms(Forms::Arithmetic).printed(units);
+        fit(&problem, &mut ()).unwrap()
+    };
+    let rounded = y.iter().map(|y| format!("{y:.7e}").parse().unwrap()).collect();
+    [report(y.to_vec()), report(rounded)]
+}
+
+#[test]
+fn how_numbers_are_printed_says_nothing_about_their_noise() {
+    let laws: [(Function, (f64, f64)); 3] = [
+        (|x| x[0] * x[1], (-5.0, 5.0)),
+        (|x| x[0] * x[1], (0.0, 10.0)),
+        // Without small values, so that errors of its constants are small everywhere.
+        (|x| 3.0 * x[1] + 2.0 * x[0] + 1.0, (2.0, 10.0)),
+    ];
+    for seed in 0..4 {
+        let mut rng = Rng::fast(&format!("all digits {seed}"), Purpose::Noise);
+        for (law, range) in laws {
+            let x = rows(2, 200, range, &format!("all digits {seed}"));
+            let y: Vec<f64> = target(&x, law).iter().map(|y| y + 0.3 * rng.normal::<f64>()).collect();
+            for report in printed(&x, &y) {
+                assert_eq!(report.verdict, Verdict::Consistent, "{seed}: {report:?}");
+                assert!(off(&report, law, 2, range) < 0.02, "{seed}: {report:?}");
+                let Some((Noise::Additive, size)) = report.noise else { panic!("{seed}: {report:?}") };
+                assert!((0.25..0.35).contains(&size), "{seed}: {size}");
+            }
+        }
+        let x = rows(2, 200, (1.0, 30.0), &format!("all digits {seed}"));
+        let y: Vec<f64> = target(&x, laws[0].0).iter().map(|y| y * (1.0 + 0.05 * rng.normal::<f64>())).collect();
+        for report in printed(&x, &y) {
+            assert_eq!(report.verdict, Verdict::Consistent, "{seed}: {report:?}");
+            assert_eq!(report.candidates[0].expression.to_string(), "x1 * x2", "{seed}: {report:?}");
+            let Some((Noise::Relative, size)) = report.noise else { panic!("{seed}: {report:?}") };
+            assert!((0.04..0.06).contains(&size), "{seed}: {size}");
+        }
+    }
+}
+
+#[test]
+fn every_constant_that_is_written_has_its_interval() {
+    let x = rows(2, 200, (0.0, 10.0), "intervals");
+    let mut rng = Rng::fast("intervals", Purpose::Noise);
+    let y = target(&x, |x| 3.0 * x[1] + x[0] + 1.0).iter().map(|y| y + 0.1 * rng.normal::<f64>()).collect();
+    let report = explained(&table(&x, y));
+    assert_eq!(report.candidates[0].expression.to_string(), "3 * x2 + x1 + 1", "{report:?}");
+    let coefficients = &report.candidates[0].coefficients;
+    assert_eq!(coefficients.iter().map(|c| c.value).collect::<Vec<_>>(), [3.0, 1.0], "{report:?}");
+    assert!(coefficients.iter().all(|c| c.low < c.value && c.value < c.high), "{report:?}");
+}
+
+/// Squares of such numbers are 0 or infinite.
+#[test]
+fn formulas_are_found_and_shown_for_numbers_of_any_size() {
+    for (a, b) in [(1e-100, 1e-119), (1e200, 1.0), (1e-160, 1.0), (1e150, 1e140)] {
+        let x = rows(2, 100, (1.0, 9.0), "sizes");
+        let x = [x[0].iter().map(|x| a * x).collect(), x[1].iter().map(|x| b * x).collect::<Vec<f64>>()];
+        let report = explained(&table(&x, target(&x, |x| x[0] * x[1])));
+        assert_eq!(report.verdict, Verdict::Exact, "{a} {b}: {report:?}");
+        assert_eq!(report.candidates[0].expression.to_string(), "x1 * x2", "{a} {b}: {report:?}");
+        assert!(report.candidates[0].error_outside < 1e-14 && report.flags.is_empty(), "{a} {b}: {report:?}");
+    }
+}
+
+#[test]
+fn a_column_that_hardly_varies_is_said_to_follow_from_nothing() {
+    let x = rows(2, 60, (1.0, 9.0), "hardly");
+    let x = [x[0].clone(), x[1].iter().map(|x| 1e9 + 1e-3 * x).collect()];
+    let report = explained(&table(&x, x[0].iter().map(|x| x * x).collect()));
+    let texts: Vec<String> = report.flags.iter().map(Flag::to_string).collect();
+    assert_eq!(texts, ["the column 'x2' is nearly constant; a number may stand for it"]);
+}
+
+/// What is exactly nothing in most rows is no noise.
+#[test]
+fn two_laws_in_one_table_are_no_noise() {
+    let x = rows(2, 80, (1.0, 9.0), "two laws");
+    let mut y = target(&x, |x| x[0] * x[1]);
+    let others: Vec<usize> = (0..12).map(|k| 5 * k + 3).collect();
+    others.iter().for_each(|&k| y[k] = x[0][k] + x[1][k]);
+    let table = table(&x, y);
+    let report = fit(&Problem::new(&table, "y").unwrap().lines(2u64..82), &mut ()).unwrap();
+    assert_eq!(report.verdict, Verdict::Approximate, "{report:?}");
+    assert_eq!(report.candidates[0].expression.to_string(), "x1 * x2", "{report:?}");
+    let lines = others.iter().map(|&k| Line::from(k as u64 + 2)).collect();
+    assert!(report.flags.contains(&Flag::Apart { rows: others, lines }), "{report:?}");
+    assert!(report.sentence.contains("68 of 80 rows"), "{}", report.sentence);
+}
+
+#[test]
+fn wrong_rows_are_named_beside_noise() {
+    let x = rows(2, 200, (1.0, 9.0), "noise and wrong rows");
+    let mut rng = Rng::fast("noise and wrong rows", Purpose::Noise);
+    let mut y: Vec<f64> =
+        target(&x, |x| x[0] * x[0] / x[1]).iter().map(|y| y * (1.0 + 0.01 * rng.normal::<f64>())).collect();
+    let wrong: Vec<usize> = (0..5).map(|k| 11 + 37 * k).collect();
+    wrong.iter().for_each(|&k| y[k] *= 10.0);
+    let report = explained(&table(&x, y));
+    assert_eq!(report.verdict, Verdict::Approximate, "{report:?}");
+    assert_eq!(report.candidates[0].expression.to_string(), "x1^2 / x2", "{report:?}");
+    assert_eq!(report.flags[0], Flag::Apart { rows: wrong, lines: vec![] }, "{report:?}");
+}
+
+/// Progress goes one way, and whoever stops the search is told so wherever that was.
+#[test]
+fn progress_does_not_turn_back_and_a_late_stop_is_said() {
+    struct Watch {
+        seen: Vec<(usize, usize)>,
+        stop_at: &'static str,
+        stopped: bool,
+    }
+    impl Observer for Watch {
+        fn engine(&mut self, name: &'static str, done: usize, all: usize) -> ControlFlow<()> {
+            self.seen.push((done, all));
+            self.stopped |= name == self.stop_at;
+            self.working()
+        }
+
+        fn working(&mut self) -> ControlFlow<()> {
+            if self.stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        }
+    }
+    let x = rows(3, 80, (1.0, 5.0), "progress");
+    let table = table(&x[..2], x[2].clone());
+    for stop_at in ["", "noise", "wrong rows"] {
+        let mut watch = Watch { seen: Vec::new(), stop_at, stopped: false };
+        let report = fit(&Problem::new(&table, "y").unwrap(), &mut watch).unwrap();
+        assert_eq!(report.flags.contains(&Flag::Stopped), !stop_at.is_empty(), "{stop_at}: {report:?}");
+        assert!(watch.seen.iter().all(|(done, all)| done < all && *all == watch.seen[0].1), "{:?}", watch.seen);
+        assert!(watch.seen.windows(2).all(|w| w[0].0 < w[1].0), "{:?}", watch.seen);
+    }
 }

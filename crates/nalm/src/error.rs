@@ -1,5 +1,17 @@
 //! What can be wrong with what a user asks for. Everything is checked by constructors; passes over lanes cannot fail.
 
+/// What a reader was not told about a table file and could not find out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Lack {
+    /// What stands before decimals.
+    Decimal,
+    /// What stands between cells.
+    Separator,
+    /// That the line below the names holds units.
+    Units,
+}
+
 /// A request that cannot be met, with the offending value and what would be right.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -107,6 +119,8 @@ pub enum Error {
         fault: String,
         /// What to do about it.
         instead: String,
+        /// What a reader could be told about the file, so that a front end can say how.
+        lacks: Option<Lack>,
     },
     /// A file of tensors that cannot be used.
     #[error("cannot use this file of tensors: {0}")]

@@ -131,7 +131,8 @@ fn head(language: Language, body: &str) -> String {
     let imports = match language {
         Language::C => "#include <math.h>\n\n".to_string(),
         Language::Python => {
-            let math = ["acos", "asin", "atan", "cos", "exp", "log", "pi", "sin", "sqrt", "tan"];
+            let math =
+                ["acos", "asin", "atan", "cos", "cosh", "exp", "log", "pi", "sin", "sinh", "sqrt", "tan", "tanh"];
             let used: Vec<&str> = math.into_iter().filter(|name| words.contains(name)).collect();
             if used.is_empty() { String::new() } else { format!("from math import {}\n\n\n", used.join(", ")) }
         }

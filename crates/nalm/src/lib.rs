@@ -95,7 +95,7 @@ pub use batch::{Batch, BatchLayout};
 pub use compiled::Compiled;
 pub use config::{Config, GradientNoise};
 pub use denoiser::Denoiser;
-pub use error::Error;
+pub use error::{Error, Lack};
 pub use lane::{InstructionSet, Lane};
 pub use loss::{Loss, LossPlan};
 pub use metric::{LoggedErrors, Outcome, Status, Verdict};

@@ -412,6 +412,9 @@ fn files_that_cannot_be_used_say_why() {
             ", line 2, column 'a': '1,234' may be 1234 or 1.234; say whether decimals stand after a point or a comma",
         ),
         ("1,2\n3,4\n", ": the first line holds numbers; the first line must name the columns"),
+        ("1,5;2,5\n3,5;4\n", ": the first line holds numbers; the first line must name the columns"),
+        ("1,5\t2\n3,5\t4\n", ": the first line holds numbers; the first line must name the columns"),
+        ("a b\n1.5 2\n3 4.5\n", ": no column holds numbers; say what stands between its cells"),
         ("a,b\nx,y\n", ": no column holds numbers; a table needs at least one"),
         ("a,b\n1,\n,2\n", ": every row has a missing cell; fill them in, or leave out the columns that have them"),
         ("a,b\n1,2\n3,4\n5,6x\n", ", line 4, column 'b': '6x' is not a finite number; write it like 1.5 or -2e-3"),
@@ -425,6 +428,11 @@ fn files_that_cannot_be_used_say_why() {
     ] {
         assert_eq!(message(sample(text, &Wanted::default())), format!("data.csv{want}"));
     }
+    let infinite = message(sample("a,b\ninf,1\n-inf,2\n", &Wanted::default().columns(["a"])));
+    assert_eq!(
+        infinite,
+        "data.csv: the column 'a' holds numbers that are not finite ('inf', line 2); choose columns of numbers"
+    );
     let asked = Wanted::default().columns(["who"]);
     let text = "data.csv: the column 'who' holds text ('Ada', line 2); choose columns of numbers";
     assert_eq!(message(sample("who,a\nAda,1\n", &asked)), text);
@@ -435,6 +443,43 @@ fn files_that_cannot_be_used_say_why() {
     assert!(Records::open(&b"a\n1\n"[..], "t", &Dialect::default().separator('"')).is_err());
     let forced = Table::sample(&b"a b\n1 2\n"[..], "t", &Dialect::default().separator(' '), &Wanted::default());
     assert_eq!(forced.unwrap().table.names(), ["a", "b"]);
+}
+
+/// What a reader could be told is typed, and the core names no options of a program.
+#[test]
+fn what_a_reader_lacks_is_typed() {
+    let lack = |text: &str, column: &str| {
+        let records = Table::from_csv(text.as_bytes(), "t", Some(&[column]));
+        let Err(nalm::Error::File { lacks, instead, .. }) = records else { panic!("{records:?}") };
+        assert!(!instead.contains("--"), "{instead}");
+        lacks
+    };
+    assert_eq!(lack("a\tb\n1,234\t5\n", "a"), Some(nalm::Lack::Decimal));
+    assert_eq!(lack("a,b\n kg , m\n1,2\n", "a"), Some(nalm::Lack::Units));
+    assert_eq!(lack("a,b\n kg , 5\n1,2\n", "a"), None);
+    let Err(nalm::Error::File { lacks, .. }) = sample("a b\n1.5 2\n", &Wanted::default()) else { panic!() };
+    assert_eq!(lacks, Some(nalm::Lack::Separator));
+}
+
+/// Text that never ends, after a quote that is never closed.
+struct Unclosed(usize);
+
+impl std::io::Read for Unclosed {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let start = b"a,b\n1,2\n3,\"4\n";
+        buffer.iter_mut().enumerate().for_each(|(k, byte)| *byte = *start.get(self.0 + k).unwrap_or(&b'7'));
+        self.0 += buffer.len();
+        assert!(self.0 < 1 << 26, "it reads on and on");
+        Ok(buffer.len())
+    }
+}
+
+#[test]
+fn a_record_without_end_is_refused_with_its_line() {
+    let error = Table::from_csv(Unclosed(0), "t.csv", None).unwrap_err().to_string();
+    let want =
+        "t.csv, line 3: a record of more than 16 MiB begins here; see whether a quote is opened and never closed";
+    assert_eq!(error, want);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::fit::Watch;
 use crate::arguments::BenchFit;
+use crate::exit::Stopped;
 use crate::signal::Listening;
 use anyhow::{Result, ensure};
 use nalm_fit::suite::{Case, Outcome, Settings, run as carry_out};
@@ -47,7 +48,7 @@ pub(crate) fn run(registry: &Registry, arguments: &BenchFit) -> Result<()> {
             continue;
         }
         let outcomes = carried(&cases, part.settings, arguments.threads, &listening)?;
-        ensure!(!listening.is_asked_to_stop(), Error::Stopped);
+        ensure!(!listening.is_asked_to_stop(), Stopped::keeps_nothing("bench fit", "no tables"));
         let carried = Carried::new(part, &cases, outcomes);
         if arguments.each && !arguments.json {
             each(&carried)?;

@@ -1,25 +1,26 @@
 //! `nalm fit`: the formula behind a column of a CSV file.
 
 use crate::arguments::{Fit, Forms};
+use crate::exit::Stopped;
 use crate::signal::Listening;
 use crate::terminal::{self, paragraph};
 use anyhow::{Result, bail, ensure};
-use nalm::Table;
 use nalm::expression::Language;
 use nalm::formula::source_of;
 use nalm::table::{Dialect, Records, Sample, Wanted};
-use nalm_fit::{Holdout, Observer, Problem, Unit, fit};
+use nalm::{Lack, Table};
+use nalm_fit::{Holdout, Line, Observer, Problem, Unit, fit};
 use nalm_lab::Error::{self, Request};
 use nalm_lab::Registry;
 use nalm_lab::files;
 use nalm_lab::fit::{Answer, LANGUAGES, Model, Models, page, stack};
 use nalm_lab::stats::shown::{plain, significant};
-use std::collections::HashMap;
-use std::fs::File;
-use std::io::{Seek, Write};
+use std::collections::{BTreeMap, HashMap};
+use std::fs::{File, FileType};
+use std::io::{Read, Seek, Write};
 use std::ops::ControlFlow;
-use std::path::Path;
-use std::sync::OnceLock;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 /// More candidates than this are not listed.
@@ -64,7 +65,11 @@ pub(crate) fn run(registry: &Registry, arguments: &Fit) -> Result<()> {
         let names = sample.table.names().iter().filter(|name| !targets.contains(name));
         let own: Vec<String> = if inputs.is_empty() { names.cloned().collect() } else { inputs.clone() };
         let mut problem = Problem::new(&sample.table, target)?.inputs(own.clone());
-        problem = problem.holdout(holdout.clone()).printed(sample.printed(target)?).lines(sample.lines.clone());
+        problem = problem.holdout(holdout.clone()).printed(sample.printed(target)?).lines(lines(
+            &sample,
+            &holdout,
+            &arguments.holdout,
+        ));
         problem = problem.physical_constants(arguments.physical_constants).forms(match arguments.forms {
             Forms::Arithmetic => nalm_fit::Forms::Arithmetic,
             Forms::All => nalm_fit::Forms::All,
@@ -93,7 +98,7 @@ pub(crate) fn run(registry: &Registry, arguments: &Fit) -> Result<()> {
     };
     keep(registry, arguments, &answers, &sample)?;
     printed?;
-    ensure!(!listening.is_asked_to_stop(), Error::Stopped);
+    ensure!(!listening.is_asked_to_stop(), Stopped::keeps_nothing("fit", "no search"));
     Ok(())
 }
 
@@ -156,34 +161,62 @@ impl Observer for Watch<'_> {
     }
 }
 
+/// An error of a table with the options that tell the reader what it lacks.
+pub(crate) fn with_options(mut error: anyhow::Error) -> anyhow::Error {
+    if let Some(nalm::Error::File { instead, lacks: Some(lack), .. }) = error.downcast_mut() {
+        instead.push_str(match lack {
+            Lack::Decimal => ": --decimal point or --decimal comma",
+            Lack::Separator => ": --separator ' '",
+            Lack::Units => ": --units row",
+            _ => "",
+        });
+    }
+    error
+}
+
 fn name(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// Opens a file to be read from its beginning to its end; `-` is the standard input.
+/// Opens a file to be read from its beginning to its end, as often as is wanted; `-` is the standard input.
 pub(super) fn open(registry: &Registry, path: &Path) -> Result<File> {
     let wrong = || Error::file("cannot read", path);
     if path.as_os_str() == "-" {
-        return standard_input();
+        return spooled(path, || Ok(std::io::stdin().lock()));
     }
-    if path.is_dir() {
-        Err(wrong()(std::io::ErrorKind::IsADirectory.into()))?;
+    match std::fs::metadata(path).map(|about| about.file_type()) {
+        Ok(kind) if kind.is_dir() => Err(wrong()(std::io::ErrorKind::IsADirectory.into()))?,
+        Ok(kind) if is_device(kind) => {
+            let path = path.display();
+            bail!(Request(format!("{path} is a device and no file; give a CSV file, or - for the standard input")))
+        }
+        Ok(kind) if !kind.is_file() => spooled(path, || registry.files.open(path).map_err(wrong())),
+        // Whatever is wrong with it, opening says so.
+        _ => Ok(registry.files.open(path).map_err(wrong())?),
     }
-    Ok(registry.files.open(path).map_err(wrong())?)
 }
 
-/// The standard input as a file, because it is read twice.
-fn standard_input() -> Result<File> {
-    static KEPT: OnceLock<File> = OnceLock::new();
-    let kept = match KEPT.get() {
-        Some(kept) => kept,
-        None => {
-            let mut file = tempfile::tempfile()?;
-            std::io::copy(&mut std::io::stdin().lock(), &mut file)?;
-            KEPT.get_or_init(|| file)
-        }
-    };
-    let mut again = kept.try_clone()?;
+#[cfg(unix)]
+fn is_device(kind: FileType) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    kind.is_char_device() || kind.is_block_device()
+}
+
+#[cfg(not(unix))]
+fn is_device(_: FileType) -> bool {
+    false
+}
+
+/// The standard input or a pipe as a file, because it is read twice and can be read but once.
+fn spooled<R: Read>(path: &Path, source: impl FnOnce() -> Result<R, Error>) -> Result<File> {
+    static KEPT: Mutex<BTreeMap<PathBuf, File>> = Mutex::new(BTreeMap::new());
+    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    if !kept.contains_key(path) {
+        let mut file = tempfile::tempfile()?;
+        std::io::copy(&mut source()?, &mut file)?;
+        kept.insert(path.into(), file);
+    }
+    let mut again = kept[path].try_clone()?;
     again.rewind()?;
     Ok(again)
 }
@@ -244,6 +277,10 @@ fn holdout(registry: &Registry, arguments: &Fit, dialect: &Dialect, sample: &mut
     if !file.exists() && !arguments.holdout.contains(['.', '/']) {
         bail!(nalm::Error::unknown("holdout", &arguments.holdout, &["extreme", "random", "a CSV file"]));
     }
+    if file == arguments.file || is_same(file, &arguments.file) {
+        let file = file.display();
+        bail!(Request(format!("--holdout {file} is the file that is fitted; hold back other rows, or leave it out")));
+    }
     let wanted = Wanted::default().columns(sample.table.names().to_vec()).most_rows(arguments.most_rows as usize);
     let wanted = wanted.units(arguments.units.as_deref() == Some("row"));
     let more = Table::sample(open(registry, file)?, &name(file), dialect, &wanted)?;
@@ -259,6 +296,22 @@ fn holdout(registry: &Registry, arguments: &Fit, dialect: &Dialect, sample: &mut
     sample.lines.extend(more.lines);
     sample.table = table;
     Ok(Holdout::Rows((first..sample.table.rows()).collect()))
+}
+
+/// Whether two paths lead to one file.
+fn is_same(a: &Path, b: &Path) -> bool {
+    let both = [a, b].map(|path| path.canonicalize().ok());
+    both[0].is_some() && both[0] == both[1]
+}
+
+/// The line of every row, with the file's name for rows that come from another one.
+fn lines(sample: &Sample, holdout: &Holdout, other: &str) -> Vec<Line> {
+    let mut lines: Vec<Line> = sample.lines.iter().map(|line| Line::from(*line)).collect();
+    if let Holdout::Rows(rows) = holdout {
+        let file: Arc<str> = other.into();
+        rows.iter().for_each(|&row| lines[row].file = Some(Arc::clone(&file)));
+    }
+    lines
 }
 
 /// Units by column.

@@ -110,9 +110,7 @@ fn published(registry: &Registry, arguments: &Verify) -> Result<()> {
 /// Nothing is written here, so that nothing can be promised.
 fn nothing_kept(error: anyhow::Error) -> anyhow::Error {
     match error.downcast_ref::<Error>() {
-        Some(Error::Stopped) => {
-            Stopped("stopped; nalm verify keeps no runs, so the same command starts anew".into()).into()
-        }
+        Some(Error::Stopped) => Stopped::keeps_nothing("verify", "no runs").into(),
         _ => error,
     }
 }

@@ -102,7 +102,7 @@ pub(crate) fn pure_powers(view: &View) -> Vec<Vec<(usize, f64)>> {
         let smooth: Vec<Vec<f64>> =
             (0..d).map(|i| if mixed[i] && one_sign { &view.x[i] } else { &logs[i] }).cloned().collect();
         if let Some((gradient, hessian)) = logarithms::quadratic(&smooth, &target, None) {
-            let sd: Vec<f64> = smooth.iter().map(|l| logarithms::deviation(l)).collect();
+            let sd: Vec<f64> = smooth.iter().map(|l| crate::dense::deviation(l)).collect();
             let curvature = |i: usize| norm(&(0..d).map(|j| hessian[i][j] * sd[i] * sd[j]).collect::<Vec<_>>());
             let mut pure: Vec<(f64, usize, f64)> = (0..d)
                 .filter(|&i| !(mixed[i] && one_sign))

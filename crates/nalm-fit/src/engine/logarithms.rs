@@ -6,7 +6,7 @@
 use super::dictionary::products;
 use super::{Engine, Sink};
 use crate::columns::{Draws, View};
-use crate::dense::{Matrix, Qr, add, dot, eigen, least_squares, norm, solve_damped};
+use crate::dense::{Matrix, Qr, add, deviation, dot, eigen, least_squares, norm, solve_damped};
 use crate::form::{Form, Sum, Term};
 use std::ops::ControlFlow;
 
@@ -111,11 +111,6 @@ pub(crate) fn quadratic(
         }
     }
     Some((gradient, hessian))
-}
-
-pub(crate) fn deviation(x: &[f64]) -> f64 {
-    let mean = x.iter().sum::<f64>() / x.len() as f64;
-    (x.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / x.len() as f64).sqrt()
 }
 
 /// The logarithms of a view, with weights.

@@ -20,7 +20,7 @@ use self::divide::Divide;
 use self::grow::Grow;
 use self::implicit::Implicit;
 use self::logarithms::Logarithms;
-pub(crate) use self::logarithms::{Basis, deviation, quadratic};
+pub(crate) use self::logarithms::{Basis, quadratic};
 use self::polynomial::Polynomial;
 use self::powers::Powers;
 use self::quadratic::Quadratic;

@@ -184,7 +184,7 @@ fn moving(view: &View, trained: &Trained) -> Vec<usize> {
     let effect = |i: usize| {
         let others = |f: usize| totals.iter().enumerate().filter(|(k, _)| *k != f).map(|(_, t)| t).product::<f64>();
         let slope: f64 = (0..sums.len()).map(|f| sums[f][i] * others(f)).sum();
-        (slope * super::deviation(&view.x[i])).abs()
+        (slope * crate::dense::deviation(&view.x[i])).abs()
     };
     let effects: Vec<f64> = (0..d).map(effect).collect();
     let largest = effects.iter().copied().fold(0.0, f64::max);

@@ -60,7 +60,7 @@ pub struct Outcome {
 
 /// The rows that answers are judged on, from ranges three times as wide.
 pub fn fresh(case: &Case, seed: u64) -> Drawn {
-    case.draw(ROWS, seed + 1_000, true)
+    case.draw(ROWS, seed.wrapping_add(1_000), true)
 }
 
 /// Draws the case, lets the search explain it, and judges the answer. `clock` says what time it is, in seconds.
@@ -139,7 +139,7 @@ fn compare(drawn: &Drawn, found: &dyn Fn(usize) -> f64) -> f64 {
 
 /// Whether the formula becomes the truth when its constants are fitted to rows without noise.
 fn same_structure(case: &Case, seed: u64, fresh: &Drawn, found: &Expression) -> bool {
-    let rows = case.draw(300, seed + 2_000, false);
+    let rows = case.draw(300, seed.wrapping_add(2_000), false);
     let mut free = Free::new(found);
     if free.constants.len() > 60 {
         return false;

@@ -5,7 +5,7 @@ use crate::error::{Context, Error, Result, bail, ensure};
 use crate::files::{self, Files};
 use nalm::Table;
 use nalm::expression::{Expression, Language};
-use nalm_fit::{Noise, Precision, Verdict};
+use nalm_fit::{Flag, Noise, Precision, Verdict};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::path::Path;
@@ -68,21 +68,26 @@ impl Model {
             bail!("there is no formula for '{}' to save: {}", answer.target, answer.report.sentence);
         };
         let columns: Vec<String> = answer.columns(&best.expression).into_iter().map(Into::into).collect();
-        let tolerance = match (answer.report.precision, answer.report.verdict, answer.report.noise) {
-            (Some(Precision::Printed), ..) => Tolerance::Absolute(0.0),
-            (Some(_), ..) => Tolerance::Relative(ROUNDING),
-            (None, Verdict::Consistent, Some((Noise::Relative, size))) => Tolerance::Relative(DEVIATIONS * size),
-            (None, Verdict::Consistent, Some((_, size))) => Tolerance::Absolute(DEVIATIONS * size),
+        let apart = answer.report.flags.iter().any(|flag| matches!(flag, Flag::Apart { .. }));
+        // Rows that stand apart are not to widen what is allowed.
+        let noise = answer.report.noise.filter(|_| apart || answer.report.verdict == Verdict::Consistent);
+        let tolerance = match (answer.report.precision, noise) {
+            (Some(Precision::Printed), _) => Tolerance::Absolute(0.0),
+            (Some(_), _) => Tolerance::Relative(ROUNDING),
+            (None, Some((Noise::Relative, size))) => Tolerance::Relative(DEVIATIONS * size),
+            (None, Some((_, size))) => Tolerance::Absolute(DEVIATIONS * size),
             _ => {
                 let (numbers, target) = (Numbers::new(table)?, table.column(&answer.target)?);
-                let square = |row: usize| {
-                    let value = best.expression.evaluate(&|name| numbers.at(name, row));
-                    (value - target[row]) * (value - target[row])
-                };
+                let off = |row: usize| best.expression.evaluate(&|name| numbers.at(name, row)) - target[row];
                 // The formula may have no value in some rows.
-                let squares: Vec<f64> = (0..table.rows()).map(square).filter(|s| s.is_finite()).collect();
-                let mean = squares.iter().sum::<f64>() / squares.len().max(1) as f64;
-                Tolerance::Absolute(DEVIATIONS * mean.sqrt())
+                let off: Vec<f64> = (0..table.rows()).map(off).filter(|off| off.is_finite()).collect();
+                // As shares of the largest, because squares may overflow.
+                let largest = off.iter().fold(f64::MIN_POSITIVE, |most, off| most.max(off.abs()));
+                let mean =
+                    off.iter().map(|off| (off / largest) * (off / largest)).sum::<f64>() / off.len().max(1) as f64;
+                // No row is called wrong, so none of them breaks the formula.
+                let allowed = (DEVIATIONS * mean.sqrt()).max(1.0 + ROUNDING) * largest;
+                Tolerance::Absolute(allowed.min(f64::MAX))
             }
         };
         Ok(Self {

@@ -282,9 +282,10 @@ impl Language {
         match self {
             Language::Python => &[
                 "False", "None", "True", "abs", "acos", "and", "as", "asin", "assert", "async", "atan", "await",
-                "break", "class", "continue", "cos", "def", "del", "elif", "else", "except", "exp", "finally", "float",
-                "for", "from", "global", "if", "import", "in", "is", "lambda", "log", "max", "min", "nonlocal", "not",
-                "or", "pass", "pi", "raise", "return", "sign", "sin", "sqrt", "tan", "try", "while", "with", "yield",
+                "break", "class", "continue", "cos", "cosh", "def", "del", "elif", "else", "except", "exp", "finally",
+                "float", "for", "from", "global", "if", "import", "in", "is", "lambda", "log", "max", "min",
+                "nonlocal", "not", "or", "pass", "pi", "raise", "return", "sign", "sin", "sinh", "sqrt", "tan", "tanh",
+                "try", "while", "with", "yield",
             ],
             Language::Rust => &[
                 "Self", "_", "abstract", "as", "async", "await", "become", "box", "break", "const", "continue",
@@ -397,10 +398,6 @@ impl Language {
             (Language::Python, Function::IsNegative) => write!(out, "({z} < 0)"),
             // Its exponential raises an error where others become infinite.
             (Language::Python, Function::Sigmoid) => write!(out, "(1.0 / (1.0 + exp(min(-({z}), 709.0))))"),
-            // By the exponential, which is always there.
-            (Language::Python, Function::Sinh) => write!(out, "((exp({z}) - exp(-({z}))) / 2)"),
-            (Language::Python, Function::Cosh) => write!(out, "((exp({z}) + exp(-({z}))) / 2)"),
-            (Language::Python, Function::Tanh) => write!(out, "(1 - 2 / (exp(2 * ({z})) + 1))"),
             (Language::SymPy, Function::Abs) => write!(out, "Abs({z})"),
             (Language::SymPy, Function::IsNegative) => write!(out, "Piecewise((1, {z} < 0), (0, True))"),
             (Language::SymPy, Function::Sigmoid) => write!(out, "(1 / (1 + exp(-({z}))))"),
@@ -474,9 +471,10 @@ fn letters(mut column: usize) -> String {
     }
 }
 
-const GREEK: [&str; 24] = [
+/// Without pi, which is a number where it stands alone.
+const GREEK: [&str; 23] = [
     "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu", "xi",
-    "pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega", "varphi",
+    "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega", "varphi",
 ];
 
 /// A name in LaTeX: one letter or a Greek one, with what follows as its index; otherwise upright.
@@ -576,14 +574,24 @@ mod tests {
     }
 
     #[test]
+    fn a_column_called_pi_is_no_number() {
+        let formula = Expression::product([Expression::Pi, Expression::variable("pi"), Expression::variable("pi_2")]);
+        let text = formula.write_for(Language::Latex, &["pi", "pi_2"]);
+        assert_eq!(text, r"\pi \, \text{pi} \, \text{pi\_2}");
+    }
+
+    #[test]
+    fn functions_of_functions_are_no_longer_in_python_than_elsewhere() {
+        let deep = (0..30).fold(Expression::variable("x"), |of, _| of.call(Function::Sinh).call(Function::Cosh));
+        assert!(deep.write_for(Language::Python, &["x"]).len() < 60 * 7 + 10);
+    }
+
+    #[test]
     fn one_formula_in_every_language() {
         let formula: Expression = "-q^2 * sqrt(r) / (4 * pi * epsilon * x^(3/2)) + 1e-7 * tanh(x)".parse().unwrap();
         let text = |language| formula.write_for(language, &["q", "r", "epsilon", "x"]);
         assert_eq!(text(Language::Plain), "1e-7 * tanh(x) - q^2 * sqrt(r) / (4 * pi * epsilon * x^(3/2))");
-        assert_eq!(
-            text(Language::Python),
-            "-q**2 * sqrt(r) / 4 / pi / epsilon / x**(3/2) + 1e-7 * (1 - 2 / (exp(2 * (x)) + 1))"
-        );
+        assert_eq!(text(Language::Python), "-q**2 * sqrt(r) / 4 / pi / epsilon / x**(3/2) + 1e-7 * tanh(x)");
         assert_eq!(text(Language::Spreadsheet), "-1 * A2^2 * SQRT(B2) / (4 * PI() * C2 * D2^(3/2)) + 1E-7 * TANH(D2)");
         assert_eq!(
             text(Language::Latex),

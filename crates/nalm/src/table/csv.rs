@@ -3,7 +3,7 @@
 use super::number::{self, Decimal, Marks};
 use super::utf8::Utf8;
 use super::{Table, find};
-use crate::Error;
+use crate::error::{Error, Lack};
 use csv::{ByteRecord, StringRecord};
 use std::collections::HashMap;
 use std::io::{self, Chain, Cursor, Read};
@@ -11,6 +11,9 @@ use std::mem;
 
 /// Tables of more cells than this would hardly be wanted, and no machine should die of a file too large for it.
 const MOST_CELLS: u64 = 1 << 28;
+
+/// No record is longer, unless a quote that is never closed makes one of a whole file.
+const MOST_BYTES: usize = 16 << 20;
 
 /// How much of the text is looked at to tell the separator.
 const HEAD: u64 = 1 << 16;
@@ -95,7 +98,7 @@ pub struct Records<R> {
 }
 
 /// What was looked at for the separator, the rest, and a line end.
-type Text<R> = Chain<Cursor<Vec<u8>>, Chain<UnixLines<Utf8<R>>, &'static [u8]>>;
+type Text<R> = Limited<Chain<Cursor<Vec<u8>>, Chain<UnixLines<Utf8<R>>, &'static [u8]>>>;
 
 impl<R: Read> Records<R> {
     /// Reads the header. `name` is what errors call the text, such as the name of its file.
@@ -144,12 +147,12 @@ impl<R: Read> Records<R> {
             }
             marks.decimal(separator)
         });
-        let reader = builder().from_reader(Cursor::new(head).chain(text));
+        let reader = builder().from_reader(Limited { reader: Cursor::new(head).chain(text), left: 0 });
         let (name, record, before) = (name.to_string(), StringRecord::new(), u64::from(named.is_some()));
         let mut records = Self { name, headers: Vec::new(), separator, decimal, before, reader, record };
         let Some(line) = records.read()? else {
             let (fault, instead) = ("there is nothing in it".into(), "the first line must name the columns".into());
-            return Err(Error::File { file: records.name, line: None, column: None, fault, instead });
+            return Err(Error::File { file: records.name, line: None, column: None, fault, instead, lacks: None });
         };
         let mut headers: Vec<String> = records.record.iter().map(|cell| cell.trim().to_string()).collect();
         // Spreadsheets save empty columns behind the last one.
@@ -162,7 +165,14 @@ impl<R: Read> Records<R> {
             let fault = match places.insert(header.as_str(), k) {
                 Some(_) if numbers => {
                     let (fault, instead) = first_line_of_numbers();
-                    return Err(Error::File { file: records.name, line: Some(line), column: None, fault, instead });
+                    return Err(Error::File {
+                        file: records.name,
+                        line: Some(line),
+                        column: None,
+                        fault,
+                        instead,
+                        lacks: None,
+                    });
                 }
                 _ if header.is_empty() => "the name of the column is empty".to_string(),
                 Some(first) => format!("the name '{}' is also that of column {}", shortened(header), first + 1),
@@ -170,7 +180,7 @@ impl<R: Read> Records<R> {
             };
             let instead = "give every column a name of its own in the header".into();
             let (line, column) = (Some(line), Some((k + 1).to_string()));
-            return Err(Error::File { file: records.name, line, column, fault, instead });
+            return Err(Error::File { file: records.name, line, column, fault, instead, lacks: None });
         }
         records.headers = headers;
         Ok(records)
@@ -209,7 +219,14 @@ impl<R: Read> Records<R> {
             let cells = |n| if n == 1 { "1 cell".to_string() } else { format!("{n} cells") };
             let fault = format!("{} where the header has {}", cells(got), cells(want));
             let instead = "give every line as many cells as the header".into();
-            return Err(Error::File { file: self.name.clone(), line: Some(line), column: None, fault, instead });
+            return Err(Error::File {
+                file: self.name.clone(),
+                line: Some(line),
+                column: None,
+                fault,
+                instead,
+                lacks: None,
+            });
         }
         self.record.truncate(want);
         let decimal = self.decimal;
@@ -220,7 +237,20 @@ impl<R: Read> Records<R> {
     fn read(&mut self) -> Result<Option<u64>, Error> {
         let Self { name, headers, reader, record, before: skipped, .. } = self;
         let mut bytes = mem::take(record).into_byte_record();
-        if !reader.read_byte_record(&mut bytes).map_err(|error| unreadable(name, &error))? {
+        reader.get_mut().left = MOST_BYTES;
+        let start = *skipped + reader.position().line();
+        let is_another = reader.read_byte_record(&mut bytes).map_err(|error| match reader.get_ref().left {
+            0 => Error::File {
+                file: name.clone(),
+                line: Some(start),
+                column: None,
+                fault: format!("a record of more than {} MiB begins here", MOST_BYTES >> 20),
+                instead: "see whether a quote is opened and never closed".into(),
+                lacks: None,
+            },
+            _ => unreadable(name, &error),
+        })?;
+        if !is_another {
             return Ok(None);
         }
         // The reader's own count is that before any empty lines, so lines are counted back from where the record ends.
@@ -236,6 +266,7 @@ impl<R: Read> Records<R> {
                 column: None,
                 fault: fault.into(),
                 instead,
+                lacks: None,
             });
         }
         *record = text(bytes).map_err(|column| Error::File {
@@ -246,6 +277,7 @@ impl<R: Read> Records<R> {
             ),
             fault: "the cell is not UTF-8".into(),
             instead: "save the file as UTF-8".into(),
+            lacks: None,
         })?;
         Ok(Some(line))
     }
@@ -285,6 +317,7 @@ impl<'a> Record<'a> {
             Err(wrong) => wrong,
         };
         let shown = shortened(cell);
+        let mut told = None;
         let (fault, instead) = if cell.is_empty() {
             ("the cell is empty".into(), "fill it in or leave out the line")
         } else if number::is_missing(cell) {
@@ -292,19 +325,25 @@ impl<'a> Record<'a> {
         } else if wrong == number::Wrong::Unclear {
             let (as_thousands, as_decimal) = (cell.replace(',', ""), cell.replace(',', "."));
             let fault = format!("'{cell}' may be {as_thousands} or {as_decimal}");
+            told = Some(Lack::Decimal);
             (fault, "say whether decimals stand after a point or a comma")
         } else if self.decimal == Decimal::Comma {
             (format!("'{shown}' is not a finite number"), "write it like 1,5 or -2e-3, as the numbers before it")
         } else {
             // Below the names, a line without any number holds units.
-            let units = self.line == 2 && self.cells.iter().all(|cell| number::parse(cell, self.decimal).is_err());
+            let units = self.line == 2 && self.iter().all(|cell| number::parse(cell, self.decimal).is_err());
+            told = units.then_some(Lack::Units);
             let instead = match units {
-                true => "write it like 1.5 or -2e-3; a line of units is read by nalm fit --units row",
+                true => "write it like 1.5 or -2e-3, or say that this line holds units",
                 false => "write it like 1.5 or -2e-3",
             };
             (format!("'{shown}' is not a finite number"), instead)
         };
-        Err(self.fault(column, fault, instead))
+        let mut error = self.fault(column, fault, instead);
+        if let Error::File { lacks, .. } = &mut error {
+            *lacks = told;
+        }
+        Err(error)
     }
 
     /// Whether the cell of this column, counted from 0, is a number that can be read in two ways.
@@ -330,6 +369,7 @@ impl<'a> Record<'a> {
             column: self.headers.get(column).map(|name| format!("'{}'", shortened(name))),
             fault: fault.into(),
             instead: instead.into(),
+            lacks: None,
         }
     }
 }
@@ -354,6 +394,7 @@ fn read(reader: impl Read, name: &str, columns: Option<&[&str]>, most: u64) -> R
         column: None,
         fault,
         instead: instead.into(),
+        lacks: None,
     };
     let mut numbers = vec![Vec::new(); places.len()];
     let mut cells = 0;
@@ -381,9 +422,10 @@ pub(super) fn shortened(cell: &str) -> String {
     if all.next().is_some() { start + "…" } else { start }
 }
 
-/// Whether names of columns are numbers, as in a file without a header.
-pub(super) fn holds_numbers(headers: &[String]) -> bool {
-    headers.iter().all(|header| header.parse::<f64>().is_ok())
+/// Whether cells are numbers, with either mark before decimals, as in the first line of a file without a header.
+pub(super) fn holds_numbers(cells: &[impl AsRef<str>]) -> bool {
+    let is_number = |cell: &str| [Decimal::Point, Decimal::Comma].iter().any(|mark| number::parse(cell, *mark).is_ok());
+    cells.iter().all(|cell| is_number(cell.as_ref().trim()))
 }
 
 /// What is wrong with such a file, and what would be right.
@@ -395,7 +437,7 @@ pub(super) fn first_line_of_numbers() -> (String, String) {
 fn no_text(head: &[u8], name: &str) -> Result<(), Error> {
     let refuse = |line, fault: &str, instead: &str| {
         let (fault, instead) = (fault.into(), instead.into());
-        Err(Error::File { file: name.into(), line, column: None, fault, instead })
+        Err(Error::File { file: name.into(), line, column: None, fault, instead, lacks: None })
     };
     // What zip archives, such as .xlsx and .ods, and old .xls files begin with.
     if head.starts_with(b"PK\x03\x04") || head.starts_with(b"\xd0\xcf\x11\xe0") {
@@ -409,9 +451,18 @@ fn no_text(head: &[u8], name: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// The separator that the first line with anything in it has most of, outside quotes; the comma where it has none.
+/// The separator that the first line with anything in it has most of, outside quotes; the comma where it has none. Where there are no names
+/// but numbers, commas may stand before decimals.
 fn separator(head: &[u8]) -> u8 {
     let start = head.iter().position(|&byte| byte != b'\n').unwrap_or(0);
+    let first = head[start..].split(|&byte| byte == b'\n').next().unwrap_or_default();
+    let numbers = |separator: u8| {
+        let cells: Vec<_> = first.split(|&byte| byte == separator).map(String::from_utf8_lossy).collect();
+        cells.len() > 1 && holds_numbers(&cells)
+    };
+    if let Some(separator) = SEPARATORS.into_iter().find(|&separator| separator != b',' && numbers(separator)) {
+        return separator;
+    }
     let mut counts = [0; SEPARATORS.len()];
     let mut quoted = false;
     for &byte in &head[start..] {
@@ -437,7 +488,25 @@ fn text(bytes: ByteRecord) -> Result<StringRecord, usize> {
 
 fn unreadable(name: &str, error: &dyn std::fmt::Display) -> Error {
     let (fault, instead) = (format!("it cannot be read ({error})"), "see that it is there and may be read".into());
-    Error::File { file: name.into(), line: None, column: None, fault, instead }
+    Error::File { file: name.into(), line: None, column: None, fault, instead, lacks: None }
+}
+
+/// A reader that refuses to go on when nothing is left of what it may read.
+struct Limited<R> {
+    reader: R,
+    left: usize,
+}
+
+impl<R: Read> Read for Limited<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.left == 0 {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        let most = buffer.len().min(self.left);
+        let n = self.reader.read(&mut buffer[..most])?;
+        self.left -= n;
+        Ok(n)
+    }
 }
 
 /// Text with `\n` for every line end, so that lines can be counted by it.

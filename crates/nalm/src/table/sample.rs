@@ -2,8 +2,9 @@
 
 use super::csv::{Dialect, Records, first_line_of_numbers, holds_numbers, shortened};
 use super::{Table, find};
+use crate::Rng;
+use crate::error::{Error, Lack};
 use crate::rng::Purpose;
-use crate::{Error, Rng};
 use std::collections::HashSet;
 use std::io::Read;
 
@@ -86,7 +87,9 @@ impl std::fmt::Display for LeftOut {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.why {
             Why::Text(cell, line) => {
-                write!(f, "the column '{}' holds text ('{cell}', line {line})", shortened(&self.column))
+                // Names of numbers that are none, such as inf, and numbers too large.
+                let what = if cell.parse::<f64>().is_ok() { "numbers that are not finite" } else { "text" };
+                write!(f, "the column '{}' holds {what} ('{cell}', line {line})", shortened(&self.column))
             }
             Why::Empty => write!(f, "most cells of the column '{}' are empty", shortened(&self.column)),
         }
@@ -165,6 +168,7 @@ impl Table {
             column: None,
             fault,
             instead: instead.into(),
+            lacks: None,
         };
         if holds_numbers(&headers) {
             let (fault, instead) = first_line_of_numbers();
@@ -245,7 +249,14 @@ impl Table {
             left_out.push(LeftOut { column: headers[place].clone(), why });
         }
         if kept.is_empty() {
-            return Err(file("no column holds numbers".into(), "a table needs at least one"));
+            let blanks =
+                headers.len() == 1 && seen[0].first_bad.as_ref().is_some_and(|(_, cell, _)| cell.contains(' '));
+            let instead = if blanks { "say what stands between its cells" } else { "a table needs at least one" };
+            let mut error = file("no column holds numbers".into(), instead);
+            if let Error::File { lacks, .. } = &mut error {
+                *lacks = blanks.then_some(Lack::Separator);
+            }
+            return Err(error);
         }
         rows.sort_by_key(|row| row.line);
         let all = rows.len();
