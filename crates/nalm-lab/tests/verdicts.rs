@@ -207,6 +207,10 @@ fn a_statement_about_all_ranges_takes_all_of_them() {
         assert_eq!(found(&statement, &|_, _| true).0, "8 against 8 of 8");
     }
     assert_eq!(found(full, &|model, spec| model == 0 || inside(spec)).0, "8 of 8 [0.68, 1.00]");
+    // Seeds that one range has and another lacks do not count.
+    let order = "model = \"snmu\"\nabove = \"nmu\"";
+    assert_eq!(found(order, &|_, spec| inside(spec) || spec.seed() < 2).0, "4 against 4 of 4");
+    assert_eq!(found(order, &|_, spec| inside(spec) == (spec.seed() < 2)).1, Verdict::NotRun);
 }
 
 /// Runs of one range of the nine do not refute "no unit has full success on all ranges".

@@ -189,7 +189,8 @@ fn rule() -> String {
          5 %, which is to say that the 90 % interval of the difference lies within ± {MARGIN}; rates whose 95 % interval excludes 0 differ. \
          Identical: the published random streams, length and seeds give the published count of a rate, or the published digits of a mean. \
          Experiments with images at a reduced scale, or with fewer than five folds, count in none of the first five numbers; an order of theirs says \
-         which way it goes. A statement about all ranges together is not run while one of them lacks seeds that others have. A statement is what its \
+         which way it goes. A rate over all ranges together is not run while one of them lacks seeds that \
+         others have; an order over all ranges is over the seeds that all of them have. A statement is what its \
          worst part is; where several experiments speak about a part, the one that is \
          identical counts, or else the one with most runs, and all are listed."
     )

@@ -125,7 +125,11 @@ impl Numbers<'_> {
 
     /// All ranges together.
     fn pooled(&mut self, results: &Results<'_>, section: usize, model: usize) {
-        let own = results.cells.iter().filter(|cell| cell.section == section && cell.model == model);
+        let standing = |cell: &&Cell| {
+            let group = results.group(section, model, &cell.place);
+            group.is_some_and(|group| self.experiment.standing(group).is_some())
+        };
+        let own = results.cells.iter().filter(|cell| cell.section == section && cell.model == model).filter(standing);
         let (solved, n) = own.fold((0, 0), |(solved, n), cell| (solved + cell.solved, n + cell.n));
         if n > 0 && self.experiment.sections[section].measures == Measures::Runs {
             let label = self.experiment.models[model].clone();

@@ -84,9 +84,8 @@ impl<'a> Results<'a> {
         self.experiment.sections.get(e.section).is_some_and(|section| section.measures != Measures::Runs)
     }
 
-    /// What a statement about all ranges together lacks, in words: ranges without runs, or with fewer than others, would say something about
-    /// the rest alone. Seeds count that all of its models have.
-    fn lacks(&self, e: &Expectation) -> Option<String> {
+    /// The seeds that all models of a statement have, range by range.
+    fn seeds(&self, e: &Expectation) -> Vec<BTreeSet<u64>> {
         let other = match e.relation {
             Relation::Above(other) | Relation::Equals(other) => Some(other),
             _ => None,
@@ -95,13 +94,20 @@ impl<'a> Results<'a> {
         let seeds = |group: &Group| self.of(group).iter().map(|row| row.spec.seed()).collect::<BTreeSet<u64>>();
         let common = |place: &str| {
             let own = groups.iter().map(|groups| groups.iter().find(|group| group.place == place));
-            let own: Option<Vec<&&Group>> = own.collect();
-            own?.into_iter().map(|group| seeds(group)).reduce(|a, b| &a & &b)
+            own.collect::<Option<Vec<_>>>()?.into_iter().map(|group| seeds(group)).reduce(|a, b| &a & &b)
         };
-        let counts: Vec<usize> = groups.first()?.iter().filter_map(|group| Some(common(&group.place)?.len())).collect();
-        let most = counts.iter().copied().max()?;
-        let full = counts.iter().filter(|count| **count == most).count();
-        (full < counts.len()).then(|| format!("{full} of {} ranges have all {most} seeds", counts.len()))
+        groups.first().into_iter().flatten().filter_map(|group| common(&group.place)).collect()
+    }
+
+    /// What a statement about all ranges together lacks, in words: ranges without runs, or with fewer than others, would let the rest speak
+    /// for them. Pairs are taken over seeds that all ranges have, so that they lack something only where there is no such seed.
+    fn lacks(&self, e: &Expectation) -> Option<String> {
+        let seeds = self.seeds(e);
+        let most = seeds.iter().map(BTreeSet::len).max()?;
+        let full = seeds.iter().filter(|seeds| seeds.len() == most).count();
+        let is_pair = matches!(e.relation, Relation::Above(_) | Relation::Equals(_));
+        let whole = if is_pair { !intersection(&seeds).is_empty() } else { full == seeds.len() };
+        (!whole).then(|| format!("{full} of {} ranges have all {most} seeds", seeds.len()))
     }
 
     fn metric(&self, e: &Expectation) -> Option<&Metric> {
@@ -215,11 +221,14 @@ impl<'a> Results<'a> {
     fn pairs(&self, metric: &Metric, e: &Expectation, other: usize) -> Vec<(f64, f64)> {
         let Some(model) = e.model else { return Vec::new() };
         let theirs = self.spoken_of(e, other);
+        // All ranges together are those with the same seeds, or some would count more than others.
+        let common = e.pooled.then(|| intersection(&self.seeds(e)));
         let mut pairs = Vec::new();
         for group in self.spoken_of(e, model) {
             let Some(twin) = theirs.iter().find(|twin| twin.place == group.place) else { continue };
             let twins = self.of(twin);
-            for row in self.of(group) {
+            let own = self.of(group).into_iter();
+            for row in own.filter(|row| common.as_ref().is_none_or(|seeds| seeds.contains(&row.spec.seed()))) {
                 let Some(twin) = twins.iter().copied().find(|twin| twin.spec.seed() == row.spec.seed()) else {
                     continue;
                 };
@@ -311,6 +320,11 @@ impl<'a> Results<'a> {
             });
         }
     }
+}
+
+/// What is in all of some sets.
+fn intersection(sets: &[BTreeSet<u64>]) -> BTreeSet<u64> {
+    sets.iter().cloned().reduce(|a, b| &a & &b).unwrap_or_default()
 }
 
 /// A rate as pages and texts say it.
