@@ -66,6 +66,7 @@ fn section_figure(results: &Results<'_>, paper: Paper, index: usize, section: &S
     let mut svg = Svg::new(&caption, grid.width);
     let styles = style::of(&experiment.models);
     let mut data = vec![record(&[&"model", &section.varied, &"n", &"step", &"at_risk", &"solved", &"share_solved"])];
+    let mut notes = Vec::new();
     for (k, (place, lines)) in panels.iter().enumerate() {
         let (_, y) = grid.axes(k, (0.0, 1.0), (0.0, 1.0));
         let left = grid.place(k).0;
@@ -81,23 +82,30 @@ fn section_figure(results: &Results<'_>, paper: Paper, index: usize, section: &S
             svg.marked_line(style, &drawn, 1.6, 1, &hint);
             for step in &line.curve {
                 let Step { at, at_risk, solved, unsolved } = step;
-                data.push(record(&[label, place, &line.n, at, at_risk, solved, &(1.0 - unsolved)]));
+                data.push(record(&[label, place, &line.n, at, at_risk, solved, &rounded(1.0 - unsolved)]));
             }
         }
         let counts = || lines.iter().map(|line| format!("{} {}", experiment.models[line.model], line.n));
-        let title = match one {
-            Some(_) => (*place).into(),
-            None if lines.iter().all(|line| line.n == lines[0].n) => format!("{place}, n = {}", lines[0].n),
-            None => format!("{place}, n: {}", counts().collect::<Vec<_>>().join(", ")),
-        };
+        let alike = lines.iter().all(|line| line.n == lines[0].n);
+        let title = if one.is_none() && alike { format!("{place}, n = {}", lines[0].n) } else { (*place).into() };
+        // A title has no room for the numbers of several models.
+        notes.extend((!alike).then(|| format!("{place}: n = {}.", counts().collect::<Vec<_>>().join(", "))));
         svg.panel(&title, &x, &y, "step", "solved");
     }
     let mut models: Vec<usize> = lines().map(|line| line.model).collect();
     models.sort_unstable();
     models.dedup();
     let names: Vec<_> = models.iter().map(|&model| (styles[model], experiment.models[model].as_str())).collect();
-    let end = svg.legend_of_lines(&names, (grid.corner.0, grid.height(panels.len()) + 4.0));
+    let mut end = svg.legend_of_lines(&names, (grid.corner.0, grid.height(panels.len()) + 4.0));
+    for note in notes {
+        end = svg.paragraph((grid.corner.0, end + 22.0), &note) - 16.0;
+    }
     Some(Figure::new("-solved", svg, end + 14.0, data))
+}
+
+/// Six places, which more seeds than anybody has would need, without what subtraction leaves behind them.
+fn rounded(share: f64) -> f64 {
+    (1e6 * share).round() / 1e6
 }
 
 #[cfg(test)]
