@@ -446,6 +446,9 @@ fn verify_fails_for_what_differs_and_is_not_known() {
     assert!(shown.starts_with("inconclusive "), "{shown}");
     let (code, _, said) = verify(&["short.toml", "-p", "papre"]);
     assert!(code == Some(2) && said.contains("papre"), "{said}");
+    // Its statements are about the published length only.
+    let (code, _, said) = verify(&["own-seeds"]);
+    assert!(code == Some(2) && said.contains("nalm verify own-seeds --preset paper runs the published one"), "{said}");
     // Nothing is trained for this.
     let (code, shown, said) = verify(&["batch-noise-bound"]);
     assert_eq!(code, Some(0), "{shown}{said}");

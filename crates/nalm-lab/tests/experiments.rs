@@ -423,6 +423,8 @@ fn settings_reach_the_models_and_layers_that_have_them() {
     };
     let each = ["NMU –", "sNMU U[1,2]", "sNMU U[1,4]", "NAU-sNMU U[1,2]", "NAU-sNMU U[1,4]", "own –"];
     assert_eq!(places(&swept), each, "what does not vary stands once");
+    let plan = checked(&swept, &none).unwrap();
+    assert_eq!((plan.runs.len(), plan.planned()), (8, 6), "and counts once");
     let named = swept.replace("module = \"nmu\"", "module = \"snmu-batch\"");
     assert_eq!(places(&named)[..2], ["batch sNMU –", "sNMU U[1,2]"]);
     let options =

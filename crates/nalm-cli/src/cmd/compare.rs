@@ -266,7 +266,7 @@ fn as_text(results: &Results<'_>) -> String {
 /// A line of tests, with the range and the p-value that is adjusted for how many of these there are, where there are several.
 fn tests(model: &str, at: &Against<'_>, placed: bool) -> Vec<String> {
     let (counts, p) = (|n: usize| n.to_string(), &at.found);
-    let name = [model.into()].into_iter().chain(placed.then(|| at.at()));
+    let name = [model.into()].into_iter().chain(placed.then(|| at.at.clone()));
     let holm = placed.then(|| at.holm_p.map_or("–".into(), p_value));
     let tested = [counts(p.only_a), counts(p.only_b), p_value(p.mcnemar_p)].into_iter().chain(holm);
     name.chain(tested).chain([counts(p.a_first), counts(p.b_first), p_value(p.sign_test_p)]).collect()
@@ -296,7 +296,7 @@ fn as_json(results: &Results<'_>) -> Value {
     let pair = |model: usize, baseline: usize| {
         let one = |at: Against<'_>| {
             let p = at.found;
-            json!({"a": experiment.models[model], "b": experiment.models[baseline], "range": at.at(), "pairs": p.pairs,
+            json!({"a": experiment.models[model], "b": experiment.models[baseline], "range": at.at, "pairs": p.pairs,
                 "success": {"only_a": p.only_a, "only_b": p.only_b, "mcnemar_p": p.mcnemar_p, "holm_p": at.holm_p},
                 "solved_at": {"both_solved": p.both_solved, "a_first": p.a_first, "b_first": p.b_first, "sign_test_p": p.sign_test_p}})
         };

@@ -50,8 +50,7 @@ fn wanted(experiment: &Experiment) -> Vec<Spec> {
 }
 
 fn published(registry: &Registry, arguments: &Verify) -> Result<()> {
-    let all = ["all".to_string()];
-    let names = if arguments.experiments.is_empty() { &all[..] } else { &arguments.experiments };
+    let names = &names_of(arguments);
     // A file of one's own may have other presets than those that come with the program.
     let built_in = |name: &String| !Path::new(name).exists();
     let load = |name: &String| {
@@ -61,7 +60,15 @@ fn published(registry: &Registry, arguments: &Verify) -> Result<()> {
     let experiments: Vec<_> = names.iter().map(load).collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
     let mut seen = BTreeSet::new();
     let runs: Vec<Spec> = experiments.iter().flat_map(wanted).filter(|run| seen.insert(run.id())).collect();
-    let none = || Error::Request(format!("nothing was published that {} could be held against", names.join(", ")));
+    let none = || {
+        let paper = registry.load_all(names, &Overrides::preset("paper")).unwrap_or_default();
+        let names = names.join(" ");
+        let hint = match experiments.iter().any(|e| e.preset != "paper") && paper.iter().any(is_held) {
+            true => format!(" at this length; nalm verify {names} --preset paper runs the published one"),
+            false => String::new(),
+        };
+        Error::Request(format!("nothing was published that {names} could be held against{hint}"))
+    };
     ensure!(experiments.iter().any(|experiment| !experiment.expectations.is_empty()), none());
     let mut contents = Contents::default();
     let speaking: Vec<&Experiment> = experiments.iter().filter(|e| is_held(e)).collect();
@@ -117,6 +124,11 @@ fn published(registry: &Registry, arguments: &Verify) -> Result<()> {
     }
     ensure!(unexplained == 0, "{unexplained} published values differ, and the experiment does not say why");
     Ok(())
+}
+
+/// What is verified.
+fn names_of(arguments: &Verify) -> Vec<String> {
+    if arguments.experiments.is_empty() { vec!["all".into()] } else { arguments.experiments.clone() }
 }
 
 /// Whether something is held against what was published: runs on numbers, or what is computed without any.

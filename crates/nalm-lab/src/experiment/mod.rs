@@ -137,6 +137,11 @@ impl Experiment {
         self.groups.iter().filter(|group| self.standing(group).is_some())
     }
 
+    /// How many runs there are, each once.
+    pub fn planned(&self) -> usize {
+        self.standing_groups().map(|group| group.runs.len()).sum()
+    }
+
     /// Whether the runs of a group are a sample by seed, and not a grid of starting weights.
     pub fn is_sampled(&self, group: &Group) -> bool {
         self.sections[group.section].grid.is_none()

@@ -65,8 +65,7 @@ pub(super) fn thousands(n: u64) -> String {
 /// One paragraph about it.
 pub(super) fn text(results: &Results<'_>) -> String {
     let contents = results.contents;
-    let planned: usize = results.experiment.standing_groups().map(|group| group.runs.len()).sum();
-    let mut text = match planned {
+    let mut text = match results.experiment.planned() {
         0 => "Computed without training.".to_string(),
         all => format!("{} of {all} runs.", results.found()),
     };

@@ -25,7 +25,7 @@ pub(super) fn tables(results: &Results<'_>) -> Vec<Block> {
             // One place tells no rows apart, and there is nothing to adjust.
             let several = found.iter().any(|(_, at)| at.place != found[0].1.place);
             for (model, at) in &found {
-                let (p, place) = (&at.found, several.then(|| (section.varied.as_str(), at.at())));
+                let (p, place) = (&at.found, several.then(|| (section.varied.as_str(), at.at.clone())));
                 let holm = several.then(|| ("after Holm", at.holm_p.map_or("–".into(), p_value)));
                 let tested = [
                     ("pairs", p.pairs.to_string()),

@@ -10,19 +10,12 @@ use crate::stats::paired::Paired;
 pub struct Against<'a> {
     /// The range, or what is varied instead; nothing where several are taken together.
     pub place: Option<&'a str>,
-    /// How many places that is.
-    pub places: usize,
+    /// Where, in words.
+    pub at: String,
     /// What came of it.
     pub found: Paired,
     /// McNemar's p-value, adjusted by Holm for how many places were looked at; nothing for all of them together.
     pub holm_p: Option<f64>,
-}
-
-impl Against<'_> {
-    /// Where, in words.
-    pub fn at(&self) -> String {
-        self.place.map_or_else(|| format!("all {} together", self.places), String::from)
-    }
 }
 
 impl<'a> Results<'a> {
@@ -32,23 +25,27 @@ impl<'a> Results<'a> {
         let mut seen: Vec<[&[Spec]; 2]> = Vec::new();
         let mut all: Vec<Against<'a>> = Vec::new();
         for place in own.places.iter().map(String::as_str) {
-            let runs =
-                |model| self.groups(section, model, Some(place)).next().map(|g| &self.experiment.runs[g.runs.clone()]);
-            let Some(runs) = runs(model).zip(runs(other)).map(<[&[Spec]; 2]>::from) else { continue };
+            let group = |model| self.group(section, model, place);
+            let Some((mine, theirs)) = group(model).zip(group(other)) else { continue };
+            let runs = [mine, theirs].map(|group| &self.experiment.runs[group.runs.clone()]);
             // Over several values of a setting, models without it have the same runs at each of them, which count once.
             if seen.contains(&runs) {
                 continue;
             }
             seen.push(runs);
             let found = self.paired(section, model, other, Some(place));
-            all.extend(found.map(|found| Against { place: Some(place), places: 1, found, holm_p: None }));
+            // What neither of them has is not what sets them apart.
+            let own = [mine, theirs].map(|group| self.experiment.standing(group).filter(|at| at != "–"));
+            let at = if own.iter().all(Option::is_none) { "–".into() } else { place.into() };
+            all.extend(found.map(|found| Against { place: Some(place), at, found, holm_p: None }));
         }
         let adjusted = holm::adjust(&all.iter().map(|at| at.found.mcnemar_p).collect::<Vec<_>>());
         all.iter_mut().zip(adjusted).for_each(|(at, p)| at.holm_p = Some(p));
         // Values of a setting are no ranges: over all of them together there is no question.
         if own.axis.is_none() && all.len() > 1 {
             let together = self.paired(section, model, other, None);
-            all.extend(together.map(|found| Against { place: None, places: all.len(), found, holm_p: None }));
+            let at = format!("all {} together", all.len());
+            all.extend(together.map(|found| Against { place: None, at, found, holm_p: None }));
         }
         all
     }
