@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Writes every page of docs/results from the records, and the parts of README.md, METHOD.md and the records' own READMEs that come from them.
+# Writes every page of docs/results from the records, and the parts of README.md, METHOD.md, docs/second-order.md and the records' own READMEs that come from them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=docs/results
@@ -24,5 +24,5 @@ mnist-colour|mnist-colour
 mnist-sequential|mnist-sequential
 LIST
 # Last, because it links to the pages that are there.
-"$nalm" claims "$numerical" "$images" --out "$out" --readme README.md --readme METHOD.md \
+"$nalm" claims "$numerical" "$images" --out "$out" --readme README.md --readme METHOD.md --readme docs/second-order.md \
   --readme "$numerical/README.md" --readme "$images/README.md" >/dev/null

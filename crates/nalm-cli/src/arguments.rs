@@ -625,16 +625,19 @@ pub(crate) struct Claims {
 }
 
 /// Check the laboratory against what was published, or a record against itself. Without --record: carry out the part of each
-/// experiment's preset quick that published values speak about, and compare. With it: run a random sample of the record's rows again, which
+/// experiment that published values speak about, and compare. With it: run a random sample of the record's rows again, which
 /// must give the same bits. Exits with 1 if anything differs that the experiment does not list as known.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  nalm verify\n  nalm verify arithmetic\n  nalm verify --record record/2026-11-16-numerical --sample 50"
+    after_help = "Examples:\n  nalm verify\n  nalm verify arithmetic\n  nalm verify single-module --preset paper\n  nalm verify --record record/2026-11-16-numerical --sample 50"
 )]
 pub(crate) struct Verify {
     /// Experiments [default: all]
     #[arg(conflicts_with = "record")]
     pub(crate) experiments: Vec<String>,
+    /// How much of it: smoke, quick or paper; with images also laptop [default: quick, of a file its own]
+    #[arg(short, long, conflicts_with = "record")]
+    pub(crate) preset: Option<String>,
     /// A store whose rows are to be run again.
     #[arg(long, value_name = "STORE")]
     pub(crate) record: Option<PathBuf>,

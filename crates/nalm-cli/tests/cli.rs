@@ -158,6 +158,23 @@ fn statistics_of_a_table() {
     assert!((pair["success"]["difference"]["mean"].as_f64().unwrap() + 1.0 / 3.0).abs() < 1e-12, "{pair}");
     assert!(pair["unsolved"]["log_rank_p"].as_f64().is_some_and(|p| p > 0.05), "{pair}");
     assert!(pair["success"]["seeds_to_decide"].as_u64().is_some_and(|n| n > 3), "{pair}");
+    // The same numbers in a table.
+    let csv = stdout(&nalm(&["stats", path, "--paired", "A,B", "--csv"]));
+    let (head, row) = csv.trim().split_once('\n').unwrap();
+    let cell = |name: &str| {
+        let column = head.split(',').position(|column| column == name).unwrap_or_else(|| panic!("{name}: {head}"));
+        row.split(',').nth(column).unwrap().parse::<f64>().unwrap()
+    };
+    for (name, value) in [
+        ("difference_mean", &pair["success"]["difference"]["mean"]),
+        ("difference_upper", &pair["success"]["difference"]["upper"]),
+        ("seeds_to_decide_success", &pair["success"]["seeds_to_decide"]),
+        ("log_rank_chi2", &pair["unsolved"]["log_rank_chi2"]),
+        ("log_rank_p", &pair["unsolved"]["log_rank_p"]),
+        ("seeds_to_decide_log_rank", &pair["unsolved"]["seeds_to_decide"]),
+    ] {
+        assert_eq!(Some(cell(name)), value.as_f64(), "{name}: {csv}");
+    }
     let text = stdout(&nalm(&["stats", path, "--paired", "A,B"]));
     assert!(text.contains("\nlog-rank   chi2 = ") && text.contains("\nto decide  "), "{text}");
     // With a column of steps, it counts as long as that says.

@@ -404,3 +404,53 @@ fn claims_and_quoted_numbers_are_those_of_the_records() {
         assert_same(&here.join(text), &root.join(text));
     }
 }
+
+/// `nalm verify` fails for what differs unless the file says why, says what it runs, and how to run what can be compared.
+#[test]
+fn verify_fails_for_what_differs_and_is_not_known() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let write = |name: &str, expect: &str| {
+        let text = format!(
+            "title = \"Own\"\ntask = \"single-module\"\n[preset.short]\nseeds = 25\nsteps = 4000\nranges = [\"U[1,2)\"]\n\
+             [preset.paper]\nseeds = 2\nsteps = 5000\nranges = [\"U[1,2)\"]\n[[model]]\nmodule = \"nmu\"\n\
+             [[expect]]\nmodel = \"nmu\"\n{expect}\nsource = \"nowhere\"\n"
+        );
+        std::fs::write(here.join(name), text.replacen("title", "default_preset = \"short\"\ntitle", 1)).unwrap();
+    };
+    let verify = |arguments: &[&str]| {
+        let output = nalm(here, &[&["verify"], arguments].concat());
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
+    };
+    // All seeds are solved by then, so a published 0 differs.
+    write("differs.toml", "is = 0.0\nn = 25");
+    let (code, shown, said) = verify(&["differs.toml"]);
+    assert_eq!(code, Some(1), "{shown}{said}");
+    assert!(shown.starts_with("differs differs, NMU on U[1,2): published 0 (n = 25), ours 25 of 25"), "{shown}");
+    assert!(said.contains("differs, preset short: 25 runs of 4000 steps\n"), "{said}");
+    assert!(said.contains("1 published values differ, and the experiment does not say why"), "{said}");
+    write("known.toml", "is = 0.0\nn = 25\nknown = \"it was made up\"");
+    let (code, shown, said) = verify(&["known.toml"]);
+    assert_eq!(code, Some(0), "{shown}{said}");
+    assert!(shown.contains("(known: it was made up)"), "{shown}");
+    // Shorter than what was published: it says which command runs what is not.
+    write("short.toml", "is = 1.0\nn = 25\nsteps = 5000");
+    let (code, shown, said) = verify(&["short.toml"]);
+    assert_eq!(code, Some(0), "{shown}{said}");
+    assert!(shown.starts_with("not comparable short, NMU"), "{shown}");
+    assert!(said.contains("nalm verify short.toml --preset paper runs the published length"), "{said}");
+    let (code, shown, said) = verify(&["short.toml", "--preset", "paper"]);
+    assert_eq!(code, Some(0), "{shown}{said}");
+    assert!(said.contains("short, preset paper: 2 runs of 5000 steps\n") && !said.contains("--preset"), "{said}");
+    assert!(shown.starts_with("inconclusive "), "{shown}");
+    let (code, _, said) = verify(&["short.toml", "-p", "papre"]);
+    assert!(code == Some(2) && said.contains("papre"), "{said}");
+    // Its statements are about the published length only.
+    let (code, _, said) = verify(&["own-seeds"]);
+    assert!(code == Some(2) && said.contains("nalm verify own-seeds --preset paper runs the published one"), "{said}");
+    // Nothing is trained for this.
+    let (code, shown, said) = verify(&["batch-noise-bound"]);
+    assert_eq!(code, Some(0), "{shown}{said}");
+    assert!(!said.contains("0 runs") && said.contains("nothing to train"), "{said}");
+}

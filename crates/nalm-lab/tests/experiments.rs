@@ -411,8 +411,30 @@ fn settings_reach_the_models_and_layers_that_have_them() {
     assert_eq!(noises(&base.replace("NOISE", "noise = \"U[1,2]\""), &none), ["-", "U[1,2]", "U[1,2]", "U[1,3]"]);
     let swept =
         base.replace("NOISE", "").replace("[preset.a]", "[sweep]\nnoise = [\"U[1,2]\", \"U[1,4]\"]\n[preset.a]");
-    let want = ["-", "-", "U[1,2]", "U[1,4]", "U[1,2]", "U[1,4]", "U[1,2]", "U[1,4]"];
+    // Whoever says it itself keeps it, and is not called by another name.
+    let want = ["-", "-", "U[1,2]", "U[1,4]", "U[1,2]", "U[1,4]", "U[1,3]", "U[1,3]"];
     assert_eq!(noises(&swept, &none), want);
+    let places = |text: &str| -> Vec<String> {
+        let found = checked(text, &none).unwrap();
+        let shown = |group: &nalm_lab::experiment::Group| {
+            Some(format!("{} {}", found.models[group.model], found.standing(group)?))
+        };
+        found.groups.iter().filter_map(shown).collect()
+    };
+    let each = ["NMU –", "sNMU U[1,2]", "sNMU U[1,4]", "NAU-sNMU U[1,2]", "NAU-sNMU U[1,4]", "own –"];
+    assert_eq!(places(&swept), each, "what does not vary stands once");
+    let plan = checked(&swept, &none).unwrap();
+    assert_eq!((plan.runs.len(), plan.planned()), (8, 6), "and counts once");
+    let named = swept.replace("module = \"nmu\"", "module = \"snmu-batch\"");
+    assert_eq!(places(&named)[..2], ["batch sNMU –", "sNMU U[1,2]"]);
+    let options =
+        swept.replace("module = \"nmu\"", "module = \"snmu\"\nlabel = \"little\"\noptions = { noise = \"U[1,1.1]\" }");
+    assert_eq!(places(&options)[..2], ["little –", "sNMU U[1,2]"]);
+    let two = swept.replace("noise = [\"U[1,2]", "learning_rate = [0.1, 0.2]\nnoise = [\"U[1,2]");
+    assert_eq!(
+        places(&two)[..3],
+        ["NMU learning_rate 0.1", "NMU learning_rate 0.2", "sNMU learning_rate 0.1, noise U[1,2]"]
+    );
     let set = set("noise", "U[1,9]".into());
     assert_eq!(noises(&base.replace("NOISE", ""), &set), ["-", "U[1,9]", "U[1,9]", "U[1,9]"]);
     let loaded = checked(&base.replace("NOISE", ""), &set).unwrap();

@@ -3,12 +3,25 @@
 
 use std::path::Path;
 
-/// Chapters about results, by their headings; whatever is deeper belongs to them.
-const CHAPTERS: [(&str, &[&str]); 2] =
-    [("README.md", &["## Results"]), ("METHOD.md", &["## What the record says", "### What the recorded runs say"])];
+/// Chapters about results, by their headings; whatever is deeper belongs to them, but for the title, which ends at the first heading. What is
+/// no heading is how a passage begins.
+const CHAPTERS: [(&str, &[&str]); 3] = [
+    ("README.md", &["# nalm", "## Results"]),
+    (
+        "METHOD.md",
+        &[
+            "## What reproduces exactly",
+            "Row 13 is our reading",
+            "## What the record says",
+            "### What a run costs",
+            "### What the recorded runs say",
+        ],
+    ),
+    ("docs/second-order.md", &["## What was found"]),
+];
 
 /// What may stand there all the same, and why.
-const EXCEPTIONS: [(&str, &str); 18] = [
+const EXCEPTIONS: &[(&str, &str)] = &[
     ("n = 3", "the setting of a control"),
     ("number 3", "the same setting"),
     ("[0.5, 0.9]", "the setting of a control: where weights start"),
@@ -27,18 +40,134 @@ const EXCEPTIONS: [(&str, &str); 18] = [
     ("28 x 28", "the size of pictures, a setting"),
     ("Table 1", "a name"),
     ("near w = 1 noise damps the gradient by 1/n", "mathematics"),
+    ("Rust 1.89", "a version of a program"),
+    ("Debian 13, Ubuntu 24.04", "a version of a program"),
+    ("trained between 1 and 2", "the setting of a figure"),
+    (
+        "NMU 4.6E-14 ± 0 and 9.9E-13 ± 0, 100 %, best step 1.0E+04 ± 2.8E+02; MLP(1) 2.3E-01 ± 7.7E-02 and 1.9E+02 ± 2.9E+01",
+        "printed in the paper; crates/nalm/tests/published_values.rs holds our runs against it",
+    ),
+    ("printed mean of 0.23", "printed in the paper; crates/nalm/tests/published_values.rs holds our runs against it"),
+    ("Of the 25 MLP(1), 15 end with a dead", "an observation of single runs, which the printed mean follows from"),
+    ("0.379 = Var(t) and 10 at 0.0066", "an observation of single runs, which the printed mean follows from"),
+    ("counted 14 and 11", "an observation of single runs, which the printed mean follows from"),
+    ("25 seeds, nine ranges", "a setting, and a count of comparisons"),
+    ("one of 54 numbers", "a setting, and a count of comparisons"),
+    (
+        "after 1,000 to 3,000 steps to 2e-7",
+        "how long and how close a test of crates/nalm/tests/published_values.rs looks",
+    ),
+    (
+        "18 of 20 with seeds 1 and 8 failing, mean solved-at 4222; 20 of 20 and 4400",
+        "what others computed, which the output of the example above it is held against",
+    ),
+    ("Madsen and Johansen 2020", "what others computed, which the output of the example above it is held against"),
+    ("94 % (+3/-6), solved at 1.4e4", "what others computed, which the output of the example above it is held against"),
+    ("Row 13", "the number of a row of a table, and of seeds of an example"),
+    ("seeds of 25 that solve", "the number of a row of a table, and of seeds of an example"),
+    ("1.85 isolated, 1.25 sequential, 1.9 colour", "processor time, measured once on one machine; no row has it"),
+    ("1.7, 1.8 and 1.9", "processor time, measured once on one machine; no row has it"),
+    (
+        "| isolated | 77 s | 44 s | 18 h | 188 MiB | 5 h |",
+        "processor time, measured once on one machine; no row has it",
+    ),
+    (
+        "| colour | 51 s | 36 s | 13 h | 208 MiB | 10.5 h |",
+        "processor time, measured once on one machine; no row has it",
+    ),
+    (
+        "| sequential | 8.7 s | 3.4 s | 2.1 h | 98 MiB | 2:00 to 3:10 h, 679 MiB |",
+        "processor time, measured once on one machine; no row has it",
+    ),
+    ("GTX 1080", "the name of a graphics card"),
+    (
+        "71 updates instead of 704",
+        "settings of the preset, and products of them; mnist-isolated.toml has the same under scale",
+    ),
+    (
+        "after 10,011 updates instead of 21,120",
+        "settings of the preset, and products of them; mnist-isolated.toml has the same under scale",
+    ),
+    (
+        "710 instead of 7,040",
+        "settings of the preset, and products of them; mnist-isolated.toml has the same under scale",
+    ),
+    (
+        "3,479 instead of 675,840",
+        "settings of the preset, and products of them; mnist-isolated.toml has the same under scale",
+    ),
+    ("95 %)", "the confidence of all intervals"),
+    ("takes 4.8 µs", "processor time, measured once on one machine; no row has it"),
+    (", 0.48 s;", "processor time, measured once on one machine; no row has it"),
+    ("5,000,000 steps", "a setting, or a product of settings"),
+    ("2,560,000 different ones", "a setting, or a product of settings"),
+    ("1,024 in the fit", "a setting, or a product of settings"),
+    ("24,800 steps", "a setting, or a product of settings"),
+    ("100,000 steps", "a setting, or a product of settings"),
+    ("20,000 steps", "a setting, or a product of settings"),
+    ("error for 80,000", "a setting, or a product of settings"),
+    ("1,200,000 steps", "a setting, or a product of settings"),
+    (
+        "| 1 | 15 | 0.18 |",
+        "attempts, median iterations and median processor seconds, measured once, when the recipe was made",
+    ),
+    (
+        "| 1 | 22 | 0.18 |",
+        "attempts, median iterations and median processor seconds, measured once, when the recipe was made",
+    ),
+    (
+        "| 1; one seed 2 | 118 | 0.33 |",
+        "attempts, median iterations and median processor seconds, measured once, when the recipe was made",
+    ),
+    (
+        "| 1 | 33 | 0.21 |",
+        "attempts, median iterations and median processor seconds, measured once, when the recipe was made",
+    ),
+    (
+        "| 1; one seed 2 | 1 | 0.17 |",
+        "attempts, median iterations and median processor seconds, measured once, when the recipe was made",
+    ),
+    (
+        "| 1 | 35 | 0.20 |",
+        "attempts, median iterations and median processor seconds, measured once, when the recipe was made",
+    ),
+    (
+        "| 1; one seed 2 | 19 | 0.23 |",
+        "attempts, median iterations and median processor seconds, measured once, when the recipe was made",
+    ),
+    (
+        "| 1 | 110 | 0.53 |",
+        "attempts, median iterations and median processor seconds, measured once, when the recipe was made",
+    ),
+    (
+        "| 1 | 19 | 0.20 |",
+        "attempts, median iterations and median processor seconds, measured once, when the recipe was made",
+    ),
+    ("away from 0", "the middle of the line of numbers"),
 ];
 
 /// Weights and ends of intervals that a sentence speaks about, and which nobody measures.
 const WHOLE: [&str; 9] =
     ["(1, 1)", "(1,1)", "(0, 0)", "(0,0)", "weights nearer to 1", "nearer to 1", "to 1", "to 0", "subtracting 1"];
 
-/// The lines of a chapter, with their numbers.
+/// The lines of a chapter, with their numbers. A passage is a paragraph and the one behind it.
 fn chapter<'a>(text: &'a str, heading: &str) -> Vec<(usize, &'a str)> {
     let level = heading.chars().take_while(|c| *c == '#').count();
-    let mut lines = text.lines().enumerate().skip_while(|(_, line)| *line != heading);
+    let begins = |line: &str| if level > 0 { line == heading } else { line.starts_with(heading) };
+    let mut lines = text.lines().enumerate().skip_while(|(_, line)| !begins(line));
     let first = lines.next().unwrap_or_else(|| panic!("there is no chapter {heading}"));
-    let ends = |line: &str| line.starts_with('#') && line.chars().take_while(|c| *c == '#').count() <= level;
+    let (mut code, mut blank) = (false, 0);
+    let ends = |line: &str| {
+        code ^= line.starts_with("```");
+        blank += usize::from(line.is_empty() && !code);
+        match level {
+            0 => blank == 2,
+            // Comments in code look like titles.
+            1 => line.starts_with('#') && !code,
+            _ => line.starts_with('#') && !code && line.chars().take_while(|c| *c == '#').count() <= level,
+        }
+    };
+    let mut ends = ends;
     std::iter::once(first).chain(lines.take_while(|(_, line)| !ends(line))).map(|(k, line)| (k + 1, line)).collect()
 }
 
@@ -56,6 +185,8 @@ fn without(text: &str, begin: &str, end: &str) -> String {
 /// What a reader might take for a number, line by line.
 fn typed(lines: &[(usize, &str)]) -> Vec<(usize, String)> {
     let (mut found, mut block, mut code) = (Vec::new(), false, false);
+    // What a command prints can be had again by anybody, if the block says by which; languages are given to blocks of things to type.
+    let mut printed = false;
     for &(number, line) in lines {
         let marker =
             line.trim().strip_prefix("<!-- ").is_some_and(|rest| !rest.contains("<!--") && rest.ends_with("-->"));
@@ -63,8 +194,12 @@ fn typed(lines: &[(usize, &str)]) -> Vec<(usize, String)> {
             block = line.contains("<!-- nalm:");
             continue;
         }
-        code ^= line.starts_with("```");
-        if block || code {
+        if line.starts_with("```") {
+            (code, printed) = (!code, line != "```");
+            continue;
+        }
+        printed |= code && line.starts_with("$ ");
+        if block || (code && printed) {
             continue;
         }
         // Numbers in markers, code, addresses of links, ranges.
@@ -102,6 +237,7 @@ fn numbers_about_results_come_from_the_records() {
         }
     }
     for (text, reason) in EXCEPTIONS {
+        assert!(!reason.is_empty(), "{text}");
         assert!(all.contains(text), "nobody needs the exception for '{text}' ({reason})");
     }
 }
@@ -117,6 +253,12 @@ fn a_number_typed_by_hand_is_noticed() {
     assert_eq!(check("<!-- nalm:a; n; b -->1<!-- /nalm --> and 2"), 1);
     assert_eq!(typed(&[(1, "<!-- nalm:a -->"), (2, "| 3 |"), (3, "<!-- /nalm:a -->"), (4, "7")]).len(), 1);
     assert_eq!(check("[page](a1.md) and a constant n = 3"), 0);
-    let text = "# A\n## B\nx\n### C\ny\n## D\nz";
-    assert_eq!(chapter(text, "## B").iter().map(|(k, _)| *k).collect::<Vec<_>>(), [2, 3, 4, 5]);
+    // Output without the command that prints it.
+    let shown = |first: &str, line: &str| typed(&[(1, first), (2, line), (3, "18 of 20"), (4, "```")]).len();
+    assert_eq!([shown("```", "unit"), shown("```", "$ nalm demo"), shown("```sh", "nalm demo")], [1, 0, 0]);
+    let text = "# A\nw\n## B\nx\n### C\ny\n## D\nz\n\n```\n# 1\n\n2\n```\nv\n\nu";
+    let lines = |heading: &str| chapter(text, heading).iter().map(|(k, _)| *k).collect::<Vec<_>>();
+    assert_eq!(lines("## B"), [3, 4, 5, 6]);
+    assert_eq!(lines("# A"), [1, 2]);
+    assert_eq!(lines("z"), (8..=15).collect::<Vec<_>>());
 }

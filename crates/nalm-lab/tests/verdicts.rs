@@ -181,6 +181,56 @@ fn orders_are_adjusted_for_how_many_ranges_were_looked_at() {
     assert_eq!((found.len(), found[0].ours.as_str()), (1, "19 against 1 of 20"));
 }
 
+/// What is said about all ranges together is not said about those that happen to be run.
+#[test]
+fn a_statement_about_all_ranges_takes_all_of_them() {
+    let registry = Registry::default();
+    let found = |statement: &str, there: &dyn Fn(usize, &Spec) -> bool| {
+        let experiment = load(&format!("{FILE}[[expect]]\npooled = true\n{statement}\nsource = \"x\"\n"));
+        let contents = contents(&experiment, |model, spec| {
+            there(model, spec).then(|| row(spec, json!({"solved": true, "solved_at": 1_000})))
+        });
+        let found = registry.results(&experiment, &contents).comparisons();
+        (found[0].ours.clone(), found[0].verdict)
+    };
+    let inside = |spec: &Spec| spec.text("range") == "U[1,2)";
+    let full = "model = \"nmu\"\nbelow = 1.0";
+    let missing = ("1 of 2 ranges have all 4 seeds".to_string(), Verdict::NotRun);
+    assert_eq!(found(full, &|_, spec| inside(spec)), missing);
+    assert_eq!(found(full, &|_, spec| inside(spec) || spec.seed() < 2), missing);
+    assert_eq!(found(full, &|_, _| true).0, "8 of 8 [0.68, 1.00]");
+    assert_eq!(found(full, &|_, spec| spec.seed() < 2).0, "4 of 4 [0.51, 1.00]", "fewer seeds, but as many everywhere");
+    // Of two models, seeds count that both have; runs of others do not matter.
+    for relation in ["above = \"nmu\"", "equals = \"nmu\""] {
+        let statement = format!("model = \"snmu\"\n{relation}");
+        assert_eq!(found(&statement, &|model, spec| model == 1 || inside(spec)), missing);
+        assert_eq!(found(&statement, &|_, _| true).0, "8 against 8 of 8");
+    }
+    assert_eq!(found(full, &|model, spec| model == 0 || inside(spec)).0, "8 of 8 [0.68, 1.00]");
+    // Seeds that one range has and another lacks do not count.
+    let order = "model = \"snmu\"\nabove = \"nmu\"";
+    assert_eq!(found(order, &|_, spec| inside(spec) || spec.seed() < 2).0, "4 against 4 of 4");
+    assert_eq!(found(order, &|_, spec| inside(spec) == (spec.seed() < 2)).1, Verdict::NotRun);
+}
+
+/// Runs of one range of the nine do not refute "no unit has full success on all ranges".
+#[test]
+fn claims_about_all_ranges_wait_for_all_of_them() {
+    use nalm_lab::report::claims::{Evidence, claims};
+    let registry = Registry::default();
+    let experiment = registry.load("single-module", &Overrides::preset("paper")).unwrap();
+    let nmu = experiment.models.iter().position(|model| model == "NMU");
+    let solved = json!({"solved": true, "solved_at": 1_000});
+    let contents = contents(&experiment, |model, spec| {
+        (Some(model) == nmu && spec.text("range") == "U[1,2)").then(|| row(spec, solved.clone()))
+    });
+    let results = registry.results(&experiment, &contents);
+    assert_eq!(results.found(), 25);
+    let found = claims(&[Evidence { results, name: "single-module".into(), page: None }]);
+    let claim = found.iter().find(|claim| claim.statement.key == "nobody-full").unwrap();
+    assert_eq!(claim.verdict, Verdict::NotRun);
+}
+
 #[test]
 fn rates_that_differ_are_not_equal() {
     let text = format!(
@@ -195,7 +245,34 @@ fn rates_that_differ_are_not_equal() {
         let contents = contents(&experiment, few);
         let found = registry.results(&experiment, &contents).comparisons();
         assert_eq!((found[0].verdict, found[0].is_unexplained()), (Verdict::Differs, unexplained));
+        assert!(found[0].difference.ends_with("] (the 95 % interval)"), "{}", found[0].difference);
     }
+}
+
+/// An equality shows the interval that it is judged by; a half-width and a distance show the digits that decide.
+#[test]
+fn what_decides_is_shown() {
+    let registry = Registry::default();
+    let difference = |seeds: u64, statement: &str, solved: &dyn Fn(usize, u64) -> bool| {
+        let text = FILE.replace("seeds = 4", &format!("seeds = {seeds}"));
+        let experiment = load(&format!("{text}[[expect]]\nrange = \"U[1,2)\"\n{statement}\nsource = \"x\"\n"));
+        let made =
+            |model, spec: &Spec| Some(row(spec, json!({"solved": solved(model, spec.seed()), "solved_at": null})));
+        let contents = contents(&experiment, made);
+        let found = registry.results(&experiment, &contents).comparisons();
+        (found[0].difference.clone(), found[0].verdict)
+    };
+    // 17 seeds that both solve, 3 that the sNMU alone does, one that the NMU alone does, 4 that neither does.
+    let solved = |model: usize, seed: u64| seed < 17 || (model == 1 && seed < 20) || (model == 0 && seed == 20);
+    let (shown, verdict) = difference(25, "model = \"snmu\"\nequals = \"nmu\"", &solved);
+    assert_eq!(verdict, Verdict::Consistent);
+    assert_eq!(shown, "+0.08 [-0.07, +0.23] (the 90 % interval), equal within ± 0.25?");
+    // 28 of 29 leave 0.172 open, which is more than 0.17.
+    let (shown, verdict) = difference(29, "model = \"nmu\"\nis = 1.0\nn = 25", &|_, seed| seed < 28);
+    assert_eq!(verdict, Verdict::Inconclusive);
+    assert!(shown.ends_with("(leaves 0.172 open)"), "{shown}");
+    let (shown, _) = difference(20, "model = \"nmu\"\nis = 0.9\nn = 20", &|_, seed| seed < 14);
+    assert!(shown.ends_with("(± 0.24)"), "{shown}");
 }
 
 /// The published streams, length and number of runs, and the published digits; without any of these it is not identical.
@@ -218,6 +295,38 @@ fn what_is_identical_has_all_of_it() {
     let error = "metric = \"test_error\"\nn = 4\nsteps = 5000\n";
     assert_eq!(verdict("reference", &format!("{error}is = [3.04, 4.1]\n")), Verdict::Identical);
     assert_eq!(verdict("reference", &format!("{error}is = [3.0, 4.2]\n")), Verdict::Consistent);
+}
+
+/// A rate is identical to the run, and with the published seeds only; rounding to the printed digits is not enough.
+#[test]
+fn an_identical_rate_has_the_published_count_and_seeds() {
+    let registry = Registry::default();
+    let verdict = |seeds: &str, solved: u64, n: usize, rate: &str| {
+        let preset = format!("seeds = {seeds}\nsteps = 5000\nstream = \"reference\"");
+        let text = FILE.replace("seeds = 4\nsteps = 5000", &preset);
+        let statement = "[[expect]]\nmodel = \"nmu\"\nrange = \"U[1,2)\"\nsource = \"x\"\nsteps = 5000\n";
+        let experiment = load(&format!("{text}{statement}is = {rate}\nn = {n}\n"));
+        let rows =
+            |_, spec: &Spec| Some(row(spec, json!({"solved": spec.seed() % 100 < solved, "solved_at": Value::Null})));
+        let contents = contents(&experiment, rows);
+        registry.results(&experiment, &contents).comparisons()[0].verdict
+    };
+    for (solved, n, rate, identical) in [
+        (20, 25, "1.0", false),
+        (25, 25, "1.0", true),
+        (3, 25, "0.0", false),
+        (0, 25, "0.0", true),
+        (17, 20, "0.8", false),
+        (16, 20, "0.8", true),
+        (15, 20, "0.75", true),
+    ] {
+        let found = verdict(&n.to_string(), solved, n, rate);
+        assert_eq!(found == Verdict::Identical, identical, "{solved} of {n} against {rate}: {found:?}");
+    }
+    assert_eq!(verdict("[0, 1, 2, 3]", 2, 4, "0.5"), Verdict::Identical);
+    // As many, of which as many are solved, but other seeds.
+    assert_ne!(verdict("[0, 1, 2, 103]", 2, 4, "0.5"), Verdict::Identical);
+    assert_ne!(verdict("[100, 101, 102, 103]", 2, 4, "0.5"), Verdict::Identical);
 }
 
 /// A statement is held against the cell of its own range and model, and against nothing if there are no rows.
@@ -327,12 +436,43 @@ fn rows_of_earlier_numerics_stand_in_for_those_that_are_missing() {
     assert_eq!(numbers.ids_of_all_versions(&registry.catalogue), numbers.ids());
 }
 
+/// Statements about images take the paper's scale and five folds; orders at less say which way they go, everything else is not comparable.
+#[cfg(feature = "images")]
+#[test]
+fn images_take_five_folds() {
+    let registry = Registry::default();
+    let verdict = |preset: &str, folds: usize, statement: &str| {
+        let models = "[[model]]\nmodule = \"nmu\"\n[[model]]\nmodule = \"snmu\"\n";
+        let text = format!(
+            "title = \"I\"\ntask = \"mnist-isolated\"\npreset.{preset} = {{ seeds = {folds} }}\n{models}[[expect]]\n{statement}\nsource = \"x\"\n"
+        );
+        let experiment = load(&text);
+        // The sNMU is above the NMU in every fold, and both end at (1, 1).
+        let made = |model: usize, spec: &Spec| {
+            let strict = 0.5 + 0.2 * model as f64 + 0.001 * spec.seed() as f64;
+            Some(row(spec, json!({"product_strict": strict, "at_one": true})))
+        };
+        let contents = contents(&experiment, made);
+        registry.results(&experiment, &contents).comparisons()[0].verdict
+    };
+    let [above, below] = [["snmu", "nmu"], ["nmu", "snmu"]]
+        .map(|[one, other]| format!("model = \"{one}\"\nmetric = \"product_strict\"\nabove = \"{other}\""));
+    let equal = "model = \"snmu\"\nmetric = \"at_one\"\nequals = \"nmu\"";
+    assert_eq!(verdict("paper", 10, &above), Verdict::Consistent);
+    assert_eq!(verdict("paper", 10, &below), Verdict::Differs);
+    assert_eq!([&above, &below].map(|s| verdict("paper", 4, s)), [Verdict::ReducedFor, Verdict::ReducedAgainst]);
+    assert_eq!(verdict("laptop", 10, &above), Verdict::ReducedFor);
+    assert_eq!(verdict("paper", 20, equal), Verdict::Consistent);
+    assert_eq!(verdict("paper", 4, equal), Verdict::NotComparable);
+    assert_eq!(verdict("laptop", 20, equal), Verdict::NotComparable);
+}
+
 /// Sequences: the NMU solves lengths one to five, the sNMU one and two; thresholds are those of the reference, whose errors are near 1.
 #[cfg(feature = "images")]
 #[test]
 fn models_are_compared_length_by_length() {
     let registry = Registry::default();
-    let text = "title = \"S\"\ntask = \"mnist-sequential\"\npreset.paper = { seeds = 3 }\n\
+    let text = "title = \"S\"\ntask = \"mnist-sequential\"\npreset.paper = { seeds = FOLDS }\n\
         [[model]]\nmodule = \"mul\"\n[[model]]\nmodule = \"nmu\"\n[[model]]\nmodule = \"snmu\"\n";
     let sequence = |model: usize, seed: u64| {
         let solved = [20, 5, 2][model];
@@ -343,15 +483,17 @@ fn models_are_compared_length_by_length() {
         let test: Vec<Value> = (1..=20).map(|length| part(error(length))).collect();
         json!({"sequence": [{"epoch": 0, "step": 0, "train": part(1.0), "valid": part(1.0), "test": test, "weights": [1.0, 1.0], "sparsity": 0.25}]})
     };
-    for (one, other, ours, verdict) in [
-        ("nmu", "snmu", "above at 3 lengths, below at 0 (3 and 3 runs)", Verdict::DirectionOnly),
-        ("snmu", "nmu", "above at 0 lengths, below at 3 (3 and 3 runs)", Verdict::Inconclusive),
-        ("nmu", "nmu", "above at 0 lengths, below at 0 (3 and 3 runs)", Verdict::Inconclusive),
+    for (folds, one, other, ours, verdict) in [
+        (5, "nmu", "snmu", "above at 3 lengths, below at 0 (5 and 5 runs)", Verdict::DirectionOnly),
+        (5, "snmu", "nmu", "above at 0 lengths, below at 3 (5 and 5 runs)", Verdict::Inconclusive),
+        (5, "nmu", "nmu", "above at 0 lengths, below at 0 (5 and 5 runs)", Verdict::Inconclusive),
+        (3, "nmu", "snmu", "above at 3 lengths, below at 0 (3 and 3 runs)", Verdict::ReducedFor),
+        (3, "snmu", "nmu", "above at 0 lengths, below at 3 (3 and 3 runs)", Verdict::ReducedAgainst),
     ] {
         let expect = format!(
             "[[expect]]\nmodel = \"{one}\"\nmetric = \"success_at_length\"\nabove = \"{other}\"\nsource = \"x\"\n"
         );
-        let experiment = load(&format!("{text}{expect}"));
+        let experiment = load(&format!("{text}{expect}").replace("FOLDS", &format!("{folds}")));
         let contents = contents(&experiment, |model, spec| {
             let mut row = row(spec, json!({}));
             row.series.insert("history".into(), sequence(model, spec.seed()));

@@ -7,10 +7,9 @@ use crate::terminal::{To, Tone, paint, table_of_names};
 use anyhow::{Result, ensure};
 use nalm_lab::experiment::{self, Experiment, Overrides};
 use nalm_lab::stats::beta;
-use nalm_lab::stats::paired::Paired;
 use nalm_lab::stats::shown::p_value;
 use nalm_lab::summary::metric::sparsity;
-use nalm_lab::summary::{Cell, Results, show};
+use nalm_lab::summary::{Against, Cell, Results, show};
 use nalm_lab::{Error, Registry};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -248,11 +247,15 @@ fn as_text(results: &Results<'_>) -> String {
     for &baseline in &experiment.baselines {
         let base = &experiment.models[baseline];
         let others = (0..experiment.models.len()).filter(|&model| model != baseline);
-        let row = |model: usize| Some(tests(&experiment.models[model], &results.paired(0, model, baseline, None)?));
-        let rows: Vec<Vec<String>> = others.filter_map(row).collect();
+        let row = |model: usize| {
+            let found = results.against(0, model, baseline);
+            found.into_iter().map(move |at| tests(&experiment.models[model], &at, placed)).collect::<Vec<_>>()
+        };
+        let rows: Vec<Vec<String>> = others.flat_map(row).collect();
         if !rows.is_empty() {
-            let head = ["model", "alone", "missed", "McNemar p", "sooner", "later", "sign test p"];
-            let head = [head.map(String::from).to_vec()].into_iter();
+            let tested = ["alone", "missed", "McNemar p"].into_iter().chain(placed.then_some("Holm p"));
+            let tested: Vec<&str> = tested.chain(["sooner", "later", "sign test p"]).collect();
+            let head = [head(&tested)].into_iter();
             out += &format!("\nseed by seed against {base}; alone: only it solves a seed, missed: only {base} does\n");
             out += &table_of_names(head.chain(rows).collect());
         }
@@ -260,17 +263,13 @@ fn as_text(results: &Results<'_>) -> String {
     out
 }
 
-fn tests(model: &str, p: &Paired) -> Vec<String> {
-    let counts = |n: usize| n.to_string();
-    vec![
-        model.into(),
-        counts(p.only_a),
-        counts(p.only_b),
-        p_value(p.mcnemar_p),
-        counts(p.a_first),
-        counts(p.b_first),
-        p_value(p.sign_test_p),
-    ]
+/// A line of tests, with the range and the p-value that is adjusted for how many of these there are, where there are several.
+fn tests(model: &str, at: &Against<'_>, placed: bool) -> Vec<String> {
+    let (counts, p) = (|n: usize| n.to_string(), &at.found);
+    let name = [model.into()].into_iter().chain(placed.then(|| at.at.clone()));
+    let holm = placed.then(|| at.holm_p.map_or("–".into(), p_value));
+    let tested = [counts(p.only_a), counts(p.only_b), p_value(p.mcnemar_p)].into_iter().chain(holm);
+    name.chain(tested).chain([counts(p.a_first), counts(p.b_first), p_value(p.sign_test_p)]).collect()
 }
 
 /// The success rate and its interval on a line from 0 to 1.
@@ -295,12 +294,15 @@ fn as_json(results: &Results<'_>) -> Value {
             "test_error": cell.get("test_error")})
     };
     let pair = |model: usize, baseline: usize| {
-        let p = results.paired(0, model, baseline, None)?;
-        Some(json!({"a": experiment.models[model], "b": experiment.models[baseline], "pairs": p.pairs,
-            "success": {"only_a": p.only_a, "only_b": p.only_b, "mcnemar_p": p.mcnemar_p},
-            "solved_at": {"both_solved": p.both_solved, "a_first": p.a_first, "b_first": p.b_first, "sign_test_p": p.sign_test_p}}))
+        let one = |at: Against<'_>| {
+            let p = at.found;
+            json!({"a": experiment.models[model], "b": experiment.models[baseline], "range": at.at, "pairs": p.pairs,
+                "success": {"only_a": p.only_a, "only_b": p.only_b, "mcnemar_p": p.mcnemar_p, "holm_p": at.holm_p},
+                "solved_at": {"both_solved": p.both_solved, "a_first": p.a_first, "b_first": p.b_first, "sign_test_p": p.sign_test_p}})
+        };
+        results.against(0, model, baseline).into_iter().map(one).collect::<Vec<_>>()
     };
     let base = experiment.baselines.first().copied().unwrap_or(0);
-    let pairs = (0..experiment.models.len()).filter(|&model| model != base).filter_map(|model| pair(model, base));
+    let pairs = (0..experiment.models.len()).filter(|&model| model != base).flat_map(|model| pair(model, base));
     json!({"command": experiment.command, "models": results.cells.iter().map(cell).collect::<Vec<_>>(), "paired": pairs.collect::<Vec<_>>()})
 }

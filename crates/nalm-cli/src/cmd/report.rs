@@ -76,7 +76,7 @@ pub(crate) fn write(registry: &Registry, experiments: &[Experiment], store: &Pat
     }
     if output.json {
         let list = experiments.iter().zip(&all).map(|(e, f)| {
-            json!({"experiment": e.name, "preset": e.preset, "rows": f.rows, "runs": e.runs.len(),
+            json!({"experiment": e.name, "preset": e.preset, "rows": f.rows, "runs": e.planned(),
                 "verdicts": verdicts(&f.verdicts), "figures": f.figures})
         });
         super::print_json(&list.collect::<Vec<_>>())?;
@@ -87,7 +87,7 @@ pub(crate) fn write(registry: &Registry, experiments: &[Experiment], store: &Pat
             let page = out.join(format!("{name}.html"));
             let found = agreement(verdicts);
             writeln!(stdout, "{name}: {found}{}", page.display())?;
-            if let Some(text) = incomplete(name, *rows, experiment.runs.len()) {
+            if let Some(text) = incomplete(name, *rows, experiment.planned()) {
                 stdout.flush()?;
                 say!("{text}");
             }

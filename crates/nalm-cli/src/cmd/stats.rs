@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail, ensure};
 use nalm::table::Records;
 use nalm_lab::Error::Request;
 use nalm_lab::Registry;
-use nalm_lab::figure::{columns, estimates, record};
+use nalm_lab::figure::{columns, estimates, number, record};
 use nalm_lab::report::csv;
 use nalm_lab::stats::kaplan_meier::{self, Run};
 use nalm_lab::stats::newcombe::{self, Pairs};
@@ -17,6 +17,7 @@ use nalm_lab::summary::metric::sparsity;
 use nalm_lab::summary::show;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
 use std::io::{Read, Write};
 use std::path::Path;
 
@@ -280,22 +281,27 @@ fn print_table(table: &Table) -> Result<()> {
         let parts: Vec<&str> = telling.iter().map(|k| cells[*k].as_str()).filter(|cell| !cell.is_empty()).collect();
         if parts.is_empty() && telling.is_empty() { "all".into() } else { parts.join(" ") }
     };
+    let longest = table.longest();
     let row = |(cells, group): (&Vec<String>, &Group)| {
         let [success, solved_at, _, corrected] = group.estimates();
         let unsolved = group.restricted_mean();
+        // Where Kaplan and Meier's curve falls to one half.
+        let half = kaplan_meier::median(&group.survival(longest));
         [
             crate::shown(&name(cells)).into_owned(),
             group.n.to_string(),
             show(success, |v| format!("{v:.2}")),
             show(solved_at, |v| format!("{v:.0}")),
+            half.map_or("–".into(), |step| format!("{step:.0}")),
             show(unsolved, |v| format!("{v:.0}")),
             show(corrected, sparsity),
         ]
     };
-    let head = ["group", "n", "success", "solved at", "restricted mean", "sparsity error"].map(String::from);
-    let there = [true, true, true, table.has_steps, table.has_steps, table.has_errors];
+    let head =
+        ["group", "n", "success", "solved at", "half are by", "restricted mean", "sparsity error"].map(String::from);
+    let there = [true, true, true, table.has_steps, table.has_steps, table.has_steps, table.has_errors];
     let known =
-        |row: [String; 6]| row.into_iter().zip(there).filter_map(|(cell, there)| there.then_some(cell)).collect();
+        |row: [String; 7]| row.into_iter().zip(there).filter_map(|(cell, there)| there.then_some(cell)).collect();
     let lines: Vec<Vec<String>> = [head].into_iter().chain(table.groups.iter().map(row)).map(known).collect();
     let mut out = std::io::stdout().lock();
     if terminal::fits(&lines) {
@@ -374,10 +380,17 @@ fn compare(table: &Table, pair: &str, arguments: &Stats) -> Result<()> {
     }
     ensure!(!pairs.is_empty(), Request(format!("{a} and {b} have no seed in common")));
     let p = paired::compare(&pairs);
+    let mut counted = Pairs::default();
+    pairs.iter().for_each(|(a, b)| counted.add(a.solved, b.solved));
+    let difference = newcombe::paired(&counted);
+    let strata = strata.iter().map(|(a, b)| (a.as_slice(), b.as_slice()));
+    let ranked = if table.has_steps { log_rank::test(strata.clone()) } else { None };
+    let runs = strata.map(|(a, b)| a.len() + b.len()).sum();
+    let needed = (power::mcnemar(&counted), ranked.as_ref().and_then(|found| power::log_rank(found, runs)));
     if arguments.csv {
         let head =
             ["a", "b", "pairs", "only_a", "only_b", "mcnemar_p", "both_solved", "a_first", "b_first", "sign_test_p"];
-        let row = record(&[
+        let cells: [&dyn Display; 10] = [
             &a,
             &b,
             &p.pairs,
@@ -388,16 +401,22 @@ fn compare(table: &Table, pair: &str, arguments: &Stats) -> Result<()> {
             &p.a_first,
             &p.b_first,
             &p.sign_test_p,
-        ]);
-        return Ok(write!(std::io::stdout().lock(), "{}", csv(&[head.map(String::from).to_vec(), row]))?);
+        ];
+        let mut head = columns(head.map(String::from).to_vec(), ["difference"]);
+        let mut row = estimates(record(&cells), [difference]);
+        let seeds = |n: Option<usize>| n.map(|n| n as f64);
+        for (name, value) in [
+            ("seeds_to_decide_success", seeds(needed.0)),
+            ("log_rank_chi2", ranked.as_ref().map(|found| found.chi2)),
+            ("log_rank_p", ranked.as_ref().map(|found| found.p)),
+            ("hazard_ratio", ranked.as_ref().and_then(|found| found.hazard_ratio())),
+            ("seeds_to_decide_log_rank", seeds(needed.1)),
+        ] {
+            head.push(name.into());
+            row.push(number(value));
+        }
+        return Ok(write!(std::io::stdout().lock(), "{}", csv(&[head, row]))?);
     }
-    let mut counted = Pairs::default();
-    pairs.iter().for_each(|(a, b)| counted.add(a.solved, b.solved));
-    let difference = newcombe::paired(&counted);
-    let strata = strata.iter().map(|(a, b)| (a.as_slice(), b.as_slice()));
-    let ranked = if table.has_steps { log_rank::test(strata.clone()) } else { None };
-    let runs = strata.map(|(a, b)| a.len() + b.len()).sum();
-    let needed = (power::mcnemar(&counted), ranked.as_ref().and_then(|found| power::log_rank(found, runs)));
     if arguments.json {
         return super::print_json(&json!({
             "a": a, "b": b, "pairs": p.pairs,

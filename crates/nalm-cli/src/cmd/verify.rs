@@ -50,51 +50,67 @@ fn wanted(experiment: &Experiment) -> Vec<Spec> {
 }
 
 fn published(registry: &Registry, arguments: &Verify) -> Result<()> {
-    let all = ["all".to_string()];
-    let names = if arguments.experiments.is_empty() { &all[..] } else { &arguments.experiments };
+    let names = &names_of(arguments);
     // A file of one's own may have other presets than those that come with the program.
     let built_in = |name: &String| !Path::new(name).exists();
-    let load = |name: &String| match built_in(name) {
-        true => registry.load_all(std::slice::from_ref(name), &Overrides::preset("quick")),
-        false => registry.load_all(std::slice::from_ref(name), &Overrides::default()),
+    let load = |name: &String| {
+        let preset = arguments.preset.clone().or_else(|| built_in(name).then(|| "quick".to_string()));
+        registry.load_all(std::slice::from_ref(name), &Overrides { preset, ..Overrides::default() })
     };
     let experiments: Vec<_> = names.iter().map(load).collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
     let mut seen = BTreeSet::new();
     let runs: Vec<Spec> = experiments.iter().flat_map(wanted).filter(|run| seen.insert(run.id())).collect();
-    let none = || Error::Request(format!("nothing was published that {} could be held against", names.join(", ")));
+    let none = || {
+        let paper = registry.load_all(names, &Overrides::preset("paper")).unwrap_or_default();
+        let names = names.join(" ");
+        let hint = match experiments.iter().any(|e| e.preset != "paper") && paper.iter().any(is_held) {
+            true => format!(" at this length; nalm verify {names} --preset paper runs the published one"),
+            false => String::new(),
+        };
+        Error::Request(format!("nothing was published that {names} could be held against{hint}"))
+    };
     ensure!(experiments.iter().any(|experiment| !experiment.expectations.is_empty()), none());
     let mut contents = Contents::default();
-    let order = Order { runs: &runs, threads: threads(arguments.threads), checkpoints: None };
-    train_all(&registry.catalogue, &order, None, |finished| {
-        finished.into_iter().for_each(|Finished { row, .. }| contents.insert(row));
-        Ok(())
-    })
-    .map_err(nothing_kept)?;
-    let mut out = std::io::stdout().lock();
+    let speaking: Vec<&Experiment> = experiments.iter().filter(|e| is_held(e)).collect();
+    speaking.iter().for_each(|experiment| say!("{}", chosen(experiment)));
+    // What is computed without training needs no word about runs.
+    if !runs.is_empty() {
+        let order = Order { runs: &runs, threads: threads(arguments.threads), checkpoints: None };
+        train_all(&registry.catalogue, &order, None, |finished| {
+            finished.into_iter().for_each(|Finished { row, .. }| contents.insert(row));
+            Ok(())
+        })
+        .map_err(nothing_kept)?;
+    }
     let mut list = Vec::new();
     let (mut verdicts, mut unexplained) = (Vec::new(), 0);
+    let mut all: Vec<(&Experiment, Comparison<'_>)> = Vec::new();
     for experiment in &experiments {
-        // What needs images is not run here.
         let compared = registry.results(experiment, &contents).comparisons();
-        for c in compared.into_iter().filter(|c| c.verdict != Verdict::NotRun) {
-            verdicts.push(c.verdict);
-            unexplained += usize::from(c.is_unexplained());
-            let model = c.expectation.model.map_or("", |model| experiment.models[model].as_str());
-            let (verdict, place) = (c.verdict.name(), if c.expectation.pooled { "all" } else { &c.expectation.place });
-            let (name, Comparison { published, ours, difference, .. }) = (&experiment.name, &c);
-            let known = c.expectation.known.as_deref();
-            if arguments.json {
-                list.push(json!({"experiment": name, "model": model, "range": place, "published": published,
-                    "ours": ours, "difference": difference, "verdict": verdict, "known": known}));
-            } else {
-                let difference = if difference.is_empty() { String::new() } else { format!("; {difference}") };
-                let known = known.filter(|_| c.verdict == Verdict::Differs);
-                let known = known.map_or(String::new(), |reason| format!(" (known: {reason})"));
-                let who = [model, place].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" on ");
-                let text = format!("{name}, {who}: published {published}, ours {ours}{difference}{known}");
-                let (first, further) = (format!("{verdict:13} "), " ".repeat(14));
-                write!(out, "{}", paragraph(&first, &further, &text))?;
-            }
+        all.extend(compared.into_iter().map(|c| (experiment, c)));
+    }
+    // What needs images is not run here.
+    all.retain(|(_, c)| c.verdict != Verdict::NotRun);
+    let wide = all.iter().map(|(_, c)| c.verdict.name().len()).max().unwrap_or(0) + 1;
+    let mut out = std::io::stdout().lock();
+    for (experiment, c) in all {
+        verdicts.push(c.verdict);
+        unexplained += usize::from(c.is_unexplained());
+        let model = c.expectation.model.map_or("", |model| experiment.models[model].as_str());
+        let (verdict, place) = (c.verdict.name(), if c.expectation.pooled { "all" } else { &c.expectation.place });
+        let (name, Comparison { published, ours, difference, .. }) = (&experiment.name, &c);
+        let known = c.expectation.known.as_deref();
+        if arguments.json {
+            list.push(json!({"experiment": name, "model": model, "range": place, "published": published,
+                "ours": ours, "difference": difference, "verdict": verdict, "known": known}));
+        } else {
+            let difference = if difference.is_empty() { String::new() } else { format!("; {difference}") };
+            let known = known.filter(|_| c.verdict == Verdict::Differs);
+            let known = known.map_or(String::new(), |reason| format!(" (known: {reason})"));
+            let who = [model, place].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" on ");
+            let text = format!("{name}, {who}: published {published}, ours {ours}{difference}{known}");
+            let (first, further) = (format!("{verdict:wide$}"), " ".repeat(wide));
+            write!(out, "{}", paragraph(&first, &further, &text))?;
         }
     }
     drop(out);
@@ -103,8 +119,51 @@ fn published(registry: &Registry, arguments: &Verify) -> Result<()> {
     }
     ensure!(!verdicts.is_empty(), none());
     say!("{}", counts(verdicts.iter().copied()));
+    if verdicts.iter().all(|verdict| *verdict == Verdict::NotComparable) {
+        say!("{}", how_to_compare(registry, &speaking, names));
+    }
     ensure!(unexplained == 0, "{unexplained} published values differ, and the experiment does not say why");
     Ok(())
+}
+
+/// What is verified.
+fn names_of(arguments: &Verify) -> Vec<String> {
+    if arguments.experiments.is_empty() { vec!["all".into()] } else { arguments.experiments.clone() }
+}
+
+/// Whether something is held against what was published: runs on numbers, or what is computed without any.
+fn is_held(experiment: &Experiment) -> bool {
+    let images = experiment.sections.iter().any(|section| section.measures != Measures::Runs);
+    !experiment.expectations.is_empty() && (!images || !wanted(experiment).is_empty())
+}
+
+/// How much of an experiment is run, in words.
+fn chosen(experiment: &Experiment) -> String {
+    let runs = wanted(experiment);
+    let mut steps: Vec<u64> = runs.iter().filter_map(|run| run.whole("steps")).collect();
+    steps.sort_unstable();
+    let length = match steps.first().zip(steps.last()) {
+        Some((least, most)) if least == most => format!(" of {most} steps"),
+        Some((least, most)) => format!(" of {least} to {most} steps"),
+        None => String::new(),
+    };
+    let count = match runs.len() {
+        0 => "nothing to train".into(),
+        1 => "1 run".into(),
+        n => format!("{n} runs"),
+    };
+    format!("{}, preset {}: {count}{length}", experiment.name, experiment.preset)
+}
+
+/// What to type for runs that can be held against what was published.
+fn how_to_compare(registry: &Registry, experiments: &[&Experiment], names: &[String]) -> String {
+    let why = "these runs are shorter or fewer than the published ones, so that nothing can be compared";
+    let is_paper = experiments.iter().all(|experiment| experiment.preset == "paper");
+    // A file of one's own need not have such a preset.
+    match !is_paper && registry.load_all(names, &Overrides::preset("paper")).is_ok() {
+        true => format!("{why}; nalm verify {} --preset paper runs the published length", names.join(" ")),
+        false => format!("{why}; the file needs a preset with as many steps as its statements say"),
+    }
 }
 
 /// Nothing is written here, so that nothing can be promised.

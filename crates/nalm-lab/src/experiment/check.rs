@@ -393,7 +393,7 @@ impl Checker<'_> {
             }
             for place in &places {
                 let mut choices = base.clone();
-                set::place(self, task, &mut choices, place);
+                set::place(self, task, model, &mut choices, place);
                 set::apply(self, task, &mut choices);
                 // What is wrong with a model or a value shows when one of its runs is made ready.
                 let made = task.specify(self.catalogue, &choices);

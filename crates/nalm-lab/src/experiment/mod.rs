@@ -114,6 +114,34 @@ impl Experiment {
         self.runs.iter().flat_map(|run| std::iter::once(run.id()).chain(earlier(run))).collect()
     }
 
+    /// How a group's place is called where it counts once: what is varied, without what its model does not have, whose runs are the same at
+    /// several places. Nothing for all but the first of these.
+    pub fn standing(&self, group: &Group) -> Option<String> {
+        if self.sections[group.section].axis.is_none() {
+            return Some(group.place.clone());
+        }
+        let runs = |group: &Group| &self.runs[group.runs.clone()];
+        let of_model = |g: &&Group| g.section == group.section && g.model == group.model;
+        let same: Vec<&Group> =
+            self.groups.iter().filter(of_model).filter(|other| runs(other) == runs(group)).collect();
+        if same.first()?.place != group.place {
+            return None;
+        }
+        let common = |part: &&str| same.iter().all(|other| other.place.split(", ").any(|own| own == *part));
+        let kept: Vec<&str> = group.place.split(", ").filter(common).collect();
+        Some(if kept.is_empty() && !group.place.is_empty() { "–".into() } else { kept.join(", ") })
+    }
+
+    /// The groups without those that repeat the runs of another one.
+    pub fn standing_groups(&self) -> impl Iterator<Item = &Group> + Clone {
+        self.groups.iter().filter(|group| self.standing(group).is_some())
+    }
+
+    /// How many runs there are, each once.
+    pub fn planned(&self) -> usize {
+        self.standing_groups().map(|group| group.runs.len()).sum()
+    }
+
     /// Whether the runs of a group are a sample by seed, and not a grid of starting weights.
     pub fn is_sampled(&self, group: &Group) -> bool {
         self.sections[group.section].grid.is_none()

@@ -7,7 +7,8 @@ use super::written::Model;
 use super::{Experiment, Group};
 use crate::error::{Context, Result, ensure};
 use crate::task::choose::{choose, declares, undeclared};
-use crate::task::{Choices, Task};
+use crate::task::network::Layer;
+use crate::task::{Choices, Task, alias};
 use std::collections::BTreeSet;
 
 /// What a model is made of, with nothing chosen yet.
@@ -19,9 +20,19 @@ pub(super) fn of_model(model: &Model) -> Choices {
     }
 }
 
-/// Puts the values of a place into a model, as far as it has them.
-pub(super) fn place(checker: &Checker<'_>, task: &dyn Task, choices: &mut Choices, place: &Place) {
-    for (key, value) in &place.values {
+/// Whether a model says a setting itself: among its options, in one of its layers, or by the name of its module.
+fn says(model: &Model, key: &str) -> bool {
+    let named = model.module.as_ref().and_then(|module| alias(module.get_ref()));
+    let mut layers = model.layers.iter().flat_map(|layers| layers.get_ref());
+    named.is_some_and(|alias| alias.option == key)
+        || model.options.contains_key(key)
+        || layers.any(|Layer(layer)| layer.options.get(key).is_some())
+}
+
+/// Puts the values of a place into a model, as far as it has them and does not say otherwise itself: a sweep over the noise is none over a
+/// model that is called by its noise.
+pub(super) fn place(checker: &Checker<'_>, task: &dyn Task, model: &Model, choices: &mut Choices, place: &Place) {
+    for (key, value) in place.values.iter().filter(|(key, _)| !says(model, key)) {
         if has(checker, task, choices, key) || !is_anybodys(checker, task, key) {
             choose(checker.catalogue, task, choices, key, value, true);
         }

@@ -20,16 +20,19 @@ pub(super) fn draw(results: &Results<'_>, paper: Paper, bars: bool) -> Vec<Figur
     drawn.map(|(k, section, cells)| section_figure(results, paper, (k, section), &cells, bars)).collect()
 }
 
-fn data(metrics: &[Metric], section: &Section, cells: &[Cell]) -> Vec<Vec<String>> {
-    let listed = || metrics.iter().filter(|metric| metric.csv);
+fn data(results: &Results<'_>, section: &Section, cells: &[Cell]) -> Vec<Vec<String>> {
+    let listed = || results.metrics.iter().filter(|metric| metric.csv);
     let of = |c: &Cell, metric: &Metric| match metric.estimator {
         Estimator::Beta => beta::unclipped(c.get(metric.name)),
         _ => c.get(metric.name),
     };
-    let row =
-        |c: &Cell| estimates(record(&[&c.label, &c.place, &c.n, &c.solved]), listed().map(|metric| of(c, metric)));
+    // Models without what is varied are drawn at every place, to be looked at beside the others, and are one line of the data.
+    let row = |c: &Cell| {
+        let place = results.experiment.standing(results.group(c.section, c.model, &c.place)?)?;
+        Some(estimates(record(&[&c.label, &place, &c.n, &c.solved]), listed().map(|metric| of(c, metric))))
+    };
     let head = columns(record(&[&"model", &section.varied, &"n", &"solved"]), listed().map(|metric| metric.name));
-    [head].into_iter().chain(cells.iter().map(row)).collect()
+    [head].into_iter().chain(cells.iter().filter_map(row)).collect()
 }
 
 fn section_figure(
@@ -95,7 +98,7 @@ fn section_figure(
     for note in zeros.into_iter().chain(counts.notes(results, index, &planned)) {
         end = slots.svg.paragraph((LEFT, end + 22.0), &note) - 16.0;
     }
-    Figure::new(&suffix, slots.svg, end + 12.0, data(results.metrics, section, cells))
+    Figure::new(&suffix, slots.svg, end + 12.0, data(results, section, cells))
 }
 
 /// How many runs are behind each mark.

@@ -15,6 +15,7 @@ mod mosaic;
 mod noise_bound;
 pub mod png;
 mod slots;
+mod solved;
 mod spectrum;
 pub mod style;
 mod surfaces;
@@ -47,6 +48,7 @@ pub fn list() -> Vec<Kind> {
     let kinds = vec![
         kind("facets", "success, solved-at and sparsity error over the ranges", |r, p| facets::draw(r, p, false)),
         kind("bars", "the same with success as bars", |r, p| facets::draw(r, p, true)),
+        kind("solved", "the share of seeds that are solved over the steps", solved::draw),
         kind("surfaces", "predictions over the plane", |r, p| one(surfaces::draw(r, p))),
         kind("landscape", "the loss over two weights", |_, p| vec![landscape::draw(p)]),
         kind("basins", "where training ends, by where it starts", |r, p| one(basins::draw(r, p))),

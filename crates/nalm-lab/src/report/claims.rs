@@ -183,11 +183,15 @@ pub fn numbers(claims: &[Claim]) -> BTreeMap<String, String> {
 fn rule() -> String {
     format!(
         "A rate differs where Newcombe's 95 % interval of the difference from the published one, with the runs that was of, excludes 0; it is \
-         consistent where the interval contains 0 and is at most {MARGIN} wide on either side, and inconclusive where it is wider. A published 0 or 1 \
+         consistent where the interval contains 0 and its half-width is at most {MARGIN}, and inconclusive where it is wider. A published 0 or 1 \
          is met only if our interval leaves a distance of at most {FROM_THE_END} open. Means: both half-widths in quadrature. Orders: exact \
-         McNemar or sign tests over common seeds at 5 %, adjusted by Holm over ranges; otherwise a direction only. Equality: two one-sided tests with \
-         a margin of {MARGIN}. Identical: the published random streams, length and seeds give the published digits. Experiments with images at a \
-         reduced scale count in no number. A statement is what its worst part is; where several experiments speak about a part, the one that is \
+         McNemar or sign tests over common seeds at 5 %, adjusted by Holm over ranges; otherwise a direction only. Equality: two one-sided tests at \
+         5 %, which is to say that the 90 % interval of the difference lies within ± {MARGIN}; rates whose 95 % interval excludes 0 differ. \
+         Identical: the published random streams, length and seeds give the published count of a rate, or the published digits of a mean. \
+         Experiments with images at a reduced scale, or with fewer than five folds, count in none of the first five numbers; an order of theirs says \
+         which way it goes. A rate over all ranges together is not run while one of them lacks seeds that \
+         others have; an order over all ranges is over the seeds that all of them have. A statement is what its \
+         worst part is; where several experiments speak about a part, the one that is \
          identical counts, or else the one with most runs, and all are listed."
     )
 }
@@ -195,7 +199,8 @@ fn rule() -> String {
 /// Writes `claims.html` and `claims.md`.
 pub fn write(claims: &[Claim], evidence: &[Evidence<'_>], files: &dyn Files, folder: &Path) -> Result<()> {
     let title = "What the paper claims";
-    let mut blocks = vec![Block::Title(title.into()), Block::Text(headline(claims)), Block::Text(rule())];
+    let mut blocks =
+        vec![Block::Title(title.into()), Block::Text(headline(claims)), Block::Text(rule()), Block::Contents];
     let row = |(k, claim): (usize, &Claim)| {
         vec![
             ("#", (k + 1).to_string()),
@@ -206,7 +211,8 @@ pub fn write(claims: &[Claim], evidence: &[Evidence<'_>], files: &dyn Files, fol
             ("to know", claim.reason()),
         ]
     };
-    blocks.extend(table("All statements", claims.iter().enumerate().map(row).collect()));
+    blocks
+        .extend(table("All statements", claims.iter().enumerate().map(row).collect()).into_iter().map(page::numbered));
     for (k, claim) in claims.iter().enumerate().filter(|(_, claim)| !claim.parts.is_empty()) {
         let rows = claim.parts.iter().flat_map(|part| {
             part.pieces.iter().enumerate().map(|(rank, piece)| {

@@ -31,8 +31,9 @@ fn unsolved(results: &Results<'_>) -> Vec<String> {
     let experiment = results.experiment;
     let mut ends: BTreeMap<(usize, usize, String, String), Vec<u64>> = BTreeMap::new();
     for group in experiment.groups.iter().filter(|group| experiment.is_sampled(group)) {
+        let Some(place) = experiment.standing(group) else { continue };
         for row in results.of(group).into_iter().filter(|row| !row.is_solved()) {
-            let key = (group.section, group.model, group.place.clone(), end(row, group.last_layer));
+            let key = (group.section, group.model, place.clone(), end(row, group.last_layer));
             ends.entry(key).or_default().push(row.spec.seed());
         }
     }
@@ -41,7 +42,7 @@ fn unsolved(results: &Results<'_>) -> Vec<String> {
         let shown: Vec<String> = seeds.iter().take(8).map(u64::to_string).collect();
         let more = if seeds.len() > 8 { ", …" } else { "" };
         let of = if several { format!(" ({})", experiment.sections[*section].name) } else { String::new() };
-        let on = if place.is_empty() { String::new() } else { format!(" on {place}") };
+        let on = if place.is_empty() || place == "–" { String::new() } else { format!(" on {place}") };
         let s = if seeds.len() == 1 { ("seed", "ends") } else { ("seeds", "end") };
         let name = &experiment.models[*model];
         format!("{name}{on}{of}: {} {} {} {end} ({}{more})", seeds.len(), s.0, s.1, shown.join(", "))

@@ -125,7 +125,11 @@ impl Numbers<'_> {
 
     /// All ranges together.
     fn pooled(&mut self, results: &Results<'_>, section: usize, model: usize) {
-        let own = results.cells.iter().filter(|cell| cell.section == section && cell.model == model);
+        let standing = |cell: &&Cell| {
+            let group = results.group(section, model, &cell.place);
+            group.is_some_and(|group| self.experiment.standing(group).is_some())
+        };
+        let own = results.cells.iter().filter(|cell| cell.section == section && cell.model == model).filter(standing);
         let (solved, n) = own.fold((0, 0), |(solved, n), cell| (solved + cell.solved, n + cell.n));
         if n > 0 && self.experiment.sections[section].measures == Measures::Runs {
             let label = self.experiment.models[model].clone();
@@ -214,8 +218,20 @@ fn table(pairs: &[(&Row, &Row)]) -> Pairs {
     table
 }
 
-/// The lower of the two in the middle.
+/// The one in the middle, or the mean of the two that are.
 fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
-    values.get(values.len().checked_sub(1)? / 2).copied()
+    let (low, high) = (values.get(values.len().checked_sub(1)? / 2)?, values.get(values.len() / 2)?);
+    Some(if low == high { *low } else { 0.5 * (low + high) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_median_is_in_the_middle() {
+        let found = [&[3.0, 1.0, 2.0][..], &[4.0, 1.0, 3.0, 2.0], &[7.0], &[], &[f64::INFINITY; 2]];
+        assert_eq!(found.map(|x| median(x.to_vec())), [Some(2.0), Some(2.5), Some(7.0), None, Some(f64::INFINITY)]);
+    }
 }

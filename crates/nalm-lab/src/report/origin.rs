@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 pub(super) fn runs(results: &Results<'_>) -> Vec<String> {
     let experiment = results.experiment;
     let line = |(k, section): (usize, &Section)| {
-        let groups = experiment.groups.iter().filter(|group| group.section == k);
+        let groups = experiment.standing_groups().filter(|group| group.section == k);
         let runs: Vec<&Spec> = groups.clone().flat_map(|group| &experiment.runs[group.runs.clone()]).collect();
         if runs.is_empty() || section.measures != Measures::Runs {
             return None;
@@ -56,7 +56,7 @@ pub(super) fn runs(results: &Results<'_>) -> Vec<String> {
 }
 
 /// A number with commas between its thousands.
-fn thousands(n: u64) -> String {
+pub(super) fn thousands(n: u64) -> String {
     let digits = n.to_string();
     let comma = |k: usize| k > 0 && (digits.len() - k).is_multiple_of(3);
     digits.char_indices().flat_map(|(k, c)| comma(k).then_some(',').into_iter().chain([c])).collect()
@@ -65,7 +65,7 @@ fn thousands(n: u64) -> String {
 /// One paragraph about it.
 pub(super) fn text(results: &Results<'_>) -> String {
     let contents = results.contents;
-    let mut text = match results.experiment.runs.len() {
+    let mut text = match results.experiment.planned() {
         0 => "Computed without training.".to_string(),
         all => format!("{} of {all} runs.", results.found()),
     };

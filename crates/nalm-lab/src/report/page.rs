@@ -37,6 +37,13 @@ pub enum Block {
         /// Its rows.
         rows: Vec<Vec<String>>,
     },
+    /// A table whose first column has the numbers of headings that follow, as links to these.
+    Numbered {
+        /// The names of its columns.
+        head: Vec<String>,
+        /// Its rows.
+        rows: Vec<Vec<String>>,
+    },
     /// Points.
     List(Vec<String>),
     /// Points that lead to other pages.
@@ -64,6 +71,23 @@ fn anchors(blocks: &[Block]) -> Vec<Option<String>> {
         Some(if *times == 0 { name } else { format!("{name}-{times}") })
     };
     blocks.iter().map(anchor).collect()
+}
+
+/// A table as one of numbered headings; other blocks stay as they are.
+pub(super) fn numbered(block: Block) -> Block {
+    match block {
+        Block::Table { head, rows } => Block::Numbered { head, rows },
+        other => other,
+    }
+}
+
+/// Where the heading is that begins with this number.
+fn anchor_of<'a>(blocks: &[Block], anchors: &'a [Option<String>], number: &str) -> Option<&'a str> {
+    let is_it = |block: &Block| match block {
+        Block::Heading(text) => text.strip_prefix(number).is_some_and(|rest| rest.starts_with(". ")),
+        _ => false,
+    };
+    anchors[blocks.iter().position(is_it)?].as_deref()
 }
 
 /// The headings after a place, with their anchors. Few need no contents.
@@ -147,7 +171,13 @@ pub fn html(title: &str, blocks: &[Block]) -> String {
                     escape(caption)
                 ));
             }
-            Block::Table { head, rows } => table(&mut put, head, rows),
+            Block::Table { head, rows } => table(&mut put, head, rows, |_, text| escape(text)),
+            Block::Numbered { head, rows } => {
+                table(&mut put, head, rows, |k, text| match anchor_of(blocks, &anchors, text).filter(|_| k == 0) {
+                    Some(anchor) => format!("<a href=\"#{}\">{}</a>", escape(anchor), escape(text)),
+                    None => escape(text),
+                })
+            }
             Block::List(items) => {
                 put("<ul>".into());
                 items.iter().for_each(|item| put(format!("<li>{}</li>", escape(item))));
@@ -173,8 +203,8 @@ pub fn html(title: &str, blocks: &[Block]) -> String {
     )
 }
 
-/// A table that scrolls if it must, and is sorted by a click on a head.
-fn table(put: &mut impl FnMut(String), head: &[String], rows: &[Vec<String>]) {
+/// A table that scrolls if it must, and is sorted by a click on a head. Cells are shown as `show` writes those of a column.
+fn table(put: &mut impl FnMut(String), head: &[String], rows: &[Vec<String>], show: impl Fn(usize, &str) -> String) {
     let numeric = numeric(head, rows);
     let class = |classes: &[&str]| match classes {
         [] => String::new(),
@@ -191,7 +221,7 @@ fn table(put: &mut impl FnMut(String), head: &[String], rows: &[Vec<String>]) {
         let cells = row.iter().enumerate().map(|(k, text)| {
             let long = (text.chars().count() > LONG).then_some("long");
             let classes: Vec<&str> = [right(k), verdict(text), long].into_iter().flatten().collect();
-            format!("<td{}>{}</td>", class(&classes), escape(text))
+            format!("<td{}>{}</td>", class(&classes), show(k, text))
         });
         put(format!("<tr>{}</tr>", cells.collect::<String>()));
     }
@@ -221,9 +251,14 @@ pub fn markdown(blocks: &[Block]) -> String {
                 let (alternative, caption, file) = (alternative(caption), plain(caption), url(file));
                 format!("![{alternative}]({file}.svg)\n\n{caption} ([data]({file}.csv))")
             }
-            Block::Table { head, rows } => {
+            Block::Table { head, rows } | Block::Numbered { head, rows } => {
+                let linked = matches!(block, Block::Numbered { .. });
+                let shown = |(k, text): (usize, &String)| match anchor_of(blocks, &anchors, text) {
+                    Some(anchor) if linked && k == 0 => format!("[{}](#{anchor})", cell(text)),
+                    _ => cell(text),
+                };
                 let line = |row: &[String]| {
-                    format!("| {} |", row.iter().map(|text| cell(text)).collect::<Vec<_>>().join(" | "))
+                    format!("| {} |", row.iter().enumerate().map(shown).collect::<Vec<_>>().join(" | "))
                 };
                 let rule: String =
                     numeric(head, rows).iter().map(|right| if *right { "---:|" } else { "---|" }).collect();
@@ -278,6 +313,17 @@ mod tests {
         }
         // Two headings are found without.
         assert!(!super::html("x", &page()[..4]).contains("<nav>") && !super::markdown(&page()[..4]).contains("](#"));
+    }
+
+    #[test]
+    fn numbers_of_headings_lead_to_them() {
+        let rows = [["1", "a"], ["2", "1"], ["12", "c"]].map(|row| row.map(String::from).to_vec()).to_vec();
+        let head = vec!["#".to_string(), "what".to_string()];
+        let page = [Block::Numbered { head, rows }, Block::Heading("12. C".into()), Block::Heading("1. A: 2".into())];
+        let (html, markdown) = (html("x", &page), markdown(&page));
+        assert!(markdown.contains("| [1](#1-a-2) | a |\n| 2 | 1 |\n| [12](#12-c) | c |"), "{markdown}");
+        assert!(html.contains("<a href=\"#1-a-2\">1</a>") && html.contains("<h2 id=\"1-a-2\">"), "{html}");
+        assert!(html.contains("<td class=\"n\">2</td><td>1</td>"), "{html}");
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! Tables of results, and of published values beside ours.
 
+use super::origin::thousands;
 use super::page::Block;
 use super::table;
 use crate::experiment::{Experiment, Group};
-use crate::summary::{Comparison, Metric, Results, Verdict, of_section, show};
+use crate::summary::{Cell, Comparison, Metric, Results, Verdict, of_section, show};
+use crate::task::LOG_EVERY;
 
 /// The table of published values beside ours; the column of ranges only where there are such.
 pub(super) fn comparisons(experiment: &Experiment, compared: &[Comparison<'_>]) -> Vec<Block> {
@@ -59,7 +61,7 @@ pub(super) fn results(results: &Results<'_>, section: usize) -> Vec<Block> {
         {
             return None;
         }
-        let place = if never { "all".into() } else { group.place.clone() };
+        let place = if never { "all".into() } else { experiment.standing(group)? };
         let numbers = metrics.iter().enumerate().map(|(k, metric)| {
             let text = match cell {
                 Some(c) if metric.name == "success" => {
@@ -76,6 +78,20 @@ pub(super) fn results(results: &Results<'_>, section: usize) -> Vec<Block> {
     };
     let of = of_section(&experiment.sections[section]);
     let groups = experiment.groups.iter().filter(|group| group.section == section && experiment.is_sampled(group));
-    let rows = if cells().next().is_none() { Vec::new() } else { groups.filter_map(row).collect() };
-    table(&format!("All results{of}"), rows)
+    let rows = if cells().next().is_none() { Vec::new() } else { groups.clone().filter_map(row).collect() };
+    let mut blocks = table(&format!("All results{of}"), rows);
+    // Where all seeds are solved at the same logged step, nobody should take the interval for exact knowledge.
+    let alike = |cell: &Cell| {
+        let at = cell.get("solved_at");
+        cell.solved > 1 && at.lower.is_some() && at.lower == at.upper
+    };
+    let logged = |group: &Group| experiment.runs[group.runs.clone()].iter().all(|run| run.get("schedule").is_none());
+    if cells().any(alike) && groups.clone().all(logged) {
+        let note = format!(
+            "Errors are logged every {} steps, so that a run is solved up to so many steps before it is seen to be; where all seeds are seen at the same step, the interval has no width.",
+            thousands(LOG_EVERY)
+        );
+        blocks.insert(1, Block::Text(note));
+    }
+    blocks
 }

@@ -1,11 +1,17 @@
 //! Equality: two one-sided tests (Schuirmann 1987). Two rates count as equal where neither of two tests at 5 % leaves it possible that they
 //! differ by a margin or more, which is to say that the 90 % interval of their difference lies within it.
 
+use super::Estimate;
 use super::newcombe::{ONE_SIDED, Pairs, paired_at};
+
+/// The 90 % interval of the difference of two rates over common seeds.
+pub fn interval(pairs: &Pairs) -> Estimate {
+    paired_at(pairs, ONE_SIDED)
+}
 
 /// Whether two rates over common seeds are equal up to a margin.
 pub fn holds(pairs: &Pairs, margin: f64) -> bool {
-    let e = paired_at(pairs, ONE_SIDED);
+    let e = interval(pairs);
     e.lower.zip(e.upper).is_some_and(|(lower, upper)| -margin < lower && upper < margin)
 }
 

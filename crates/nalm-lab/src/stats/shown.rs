@@ -14,9 +14,31 @@ pub fn p_value(p: f64) -> String {
     }
 }
 
+/// A number beside a bound that decides about it: two places, and as many more as it takes to read on which side of the bound it is.
+pub fn beside(x: f64, bound: f64) -> String {
+    let hidden = |places: &usize| x != bound && format!("{x:.places$}") == format!("{bound:.places$}");
+    let places = (2..9).find(|places| !hidden(places)).unwrap_or(2);
+    format!("{x:.places$}")
+}
+
+/// The same with its sign, beside a bound on either side of 0.
+pub fn signed_beside(x: f64, bound: f64) -> String {
+    // Zeros have no sign of their own.
+    let sign = if x < 0.0 { '-' } else { '+' };
+    format!("{sign}{}", beside(x.abs(), bound))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// 0.255 is no 0.25, and 0.2501 no 0.250.
+    #[test]
+    fn rounding_hides_no_reason() {
+        let shown = [0.24, 0.25, 0.254, 0.2501, 0.249, 0.261].map(|x| beside(x, 0.25));
+        assert_eq!(shown, ["0.24", "0.25", "0.254", "0.2501", "0.249", "0.26"]);
+        assert_eq!([0.0, -0.0, -0.2504, 0.1].map(|x| signed_beside(x, 0.25)), ["+0.00", "+0.00", "-0.2504", "+0.10"]);
+    }
 
     #[test]
     fn p_values_have_two_digits() {

@@ -1,14 +1,15 @@
 //! Published statements beside what we found.
 
-use super::verdict::{self, MARGIN, Verdict};
+use super::verdict::{self, FROM_THE_END, MARGIN, Verdict};
 use super::{Metric, Over, Results, landscape, metric, noise_bound, show};
 use crate::experiment::{Expectation, Group, Relation};
 use crate::run::Row;
 use crate::stats::newcombe::Pairs;
-use crate::stats::shown::{p_value, signed, two};
+use crate::stats::shown::{beside, p_value, signed, signed_beside, two};
 use crate::stats::{Estimate, holm, paired};
 use crate::task::Measures;
 use metric::Estimator;
+use std::collections::BTreeSet;
 
 /// A published statement beside what we found.
 #[derive(Clone, Debug)]
@@ -68,15 +69,45 @@ impl<'a> Results<'a> {
         expectations.iter().zip(found).filter(|(e, _)| there(e)).map(beside).collect()
     }
 
-    /// Whether runs are smaller or shorter than the published ones: those with images say so by their preset, the others by their steps.
-    fn is_reduced(&self, e: &Expectation) -> bool {
-        let images = self.experiment.sections.get(e.section).is_some_and(|section| section.measures != Measures::Runs);
+    /// Whether `n` runs are smaller, shorter or fewer than what was published can be held against: those with images say so by their preset,
+    /// and take several folds; the others by their steps, while their number is in their intervals.
+    pub(super) fn is_reduced(&self, e: &Expectation, n: usize) -> bool {
         let groups = e.model.map_or(Vec::new(), |model| self.spoken_of(e, model));
         let mut runs = groups.iter().flat_map(|group| &self.experiment.runs[group.runs.clone()]);
-        match images {
-            true => self.experiment.preset != "paper",
+        match self.has_images(e) {
+            true => self.experiment.preset != "paper" || n < FOLDS,
             false => runs.any(|run| run.whole("steps") < e.steps && run.whole("steps").is_some()),
         }
+    }
+
+    fn has_images(&self, e: &Expectation) -> bool {
+        self.experiment.sections.get(e.section).is_some_and(|section| section.measures != Measures::Runs)
+    }
+
+    /// The seeds that all models of a statement have, range by range.
+    fn seeds(&self, e: &Expectation) -> Vec<BTreeSet<u64>> {
+        let other = match e.relation {
+            Relation::Above(other) | Relation::Equals(other) => Some(other),
+            _ => None,
+        };
+        let groups: Vec<Vec<&Group>> = e.model.into_iter().chain(other).map(|model| self.spoken_of(e, model)).collect();
+        let seeds = |group: &Group| self.of(group).iter().map(|row| row.spec.seed()).collect::<BTreeSet<u64>>();
+        let common = |place: &str| {
+            let own = groups.iter().map(|groups| groups.iter().find(|group| group.place == place));
+            own.collect::<Option<Vec<_>>>()?.into_iter().map(|group| seeds(group)).reduce(|a, b| &a & &b)
+        };
+        groups.first().into_iter().flatten().filter_map(|group| common(&group.place)).collect()
+    }
+
+    /// What a statement about all ranges together lacks, in words: ranges without runs, or with fewer than others, would let the rest speak
+    /// for them. Pairs are taken over seeds that all ranges have, so that they lack something only where there is no such seed.
+    fn lacks(&self, e: &Expectation) -> Option<String> {
+        let seeds = self.seeds(e);
+        let most = seeds.iter().map(BTreeSet::len).max()?;
+        let full = seeds.iter().filter(|seeds| seeds.len() == most).count();
+        let is_pair = matches!(e.relation, Relation::Above(_) | Relation::Equals(_));
+        let whole = if is_pair { !intersection(&seeds).is_empty() } else { full == seeds.len() };
+        (!whole).then(|| format!("{full} of {} ranges have all {most} seeds", seeds.len()))
     }
 
     fn metric(&self, e: &Expectation) -> Option<&Metric> {
@@ -86,9 +117,8 @@ impl<'a> Results<'a> {
     /// What was published, in words.
     fn published(&self, e: &Expectation) -> String {
         let (before, after) = self.metric(e).map_or(("", ""), |metric| metric.words);
-        let images = self.experiment.sections.get(e.section).is_some_and(|s| s.measures != Measures::Runs);
         let value = |p: f64| match self.metric(e) {
-            Some(metric) if images => (metric.show)(p),
+            Some(metric) if self.has_images(e) => (metric.show)(p),
             _ => p.to_string(),
         };
         let name = |model: usize| &self.experiment.models[model];
@@ -119,7 +149,7 @@ impl<'a> Results<'a> {
             "noise_bound" => noise_bound::bound(&e.place).map(|ours| exact(ours, e.relation, 3)),
             "minima" => minima(e),
             #[cfg(feature = "images")]
-            "success_at_length" => super::sequences::find(self, e, self.is_reduced(e)),
+            "success_at_length" => super::sequences::find(self, e),
             #[cfg(not(feature = "images"))]
             "success_at_length" => None,
             _ => self.by_metric(e),
@@ -132,6 +162,9 @@ impl<'a> Results<'a> {
         let rows: Vec<&Row> = self.spoken_of(e, e.model?).into_iter().flat_map(|group| self.of(group)).collect();
         if rows.is_empty() {
             return None;
+        }
+        if let Some(lacks) = self.lacks(e).filter(|_| e.pooled) {
+            return Some(Found { ours: lacks, ..Found::default() });
         }
         match e.relation {
             Relation::Above(than) => self.order(metric, e, than),
@@ -156,10 +189,9 @@ impl<'a> Results<'a> {
             (Relation::Below(p), None) => (Estimate::NONE, verdict::below(estimate, p)),
             (Relation::Above(_) | Relation::Equals(_), _) => (Estimate::NONE, Verdict::NotRun),
         };
-        let images = self.experiment.sections[e.section].measures != Measures::Runs;
-        let verdict = match self.is_reduced(e) || (images && n < FOLDS) {
+        let verdict = match self.is_reduced(e, n) {
             true => Verdict::NotComparable,
-            _ if is_published_run(e, rows) && same_digits(relation, estimate, rate) => Verdict::Identical,
+            _ if is_published_run(e, rows) && is_published_value(relation, estimate, rate) => Verdict::Identical,
             _ => verdict,
         };
         let shown = match (relation, rate) {
@@ -171,10 +203,16 @@ impl<'a> Results<'a> {
             }
             _ => format!("{} (n = {n})", show(estimate, metric.show)),
         };
-        let difference = match (verdict, verdict::half_width(difference), rate) {
-            (Verdict::Identical | Verdict::NotComparable, ..) | (_, None, _) => String::new(),
-            (_, Some(half), Some(_)) => format!("{} (± {half:.2})", show(difference, |v| format!("{v:+.2}"))),
-            (_, Some(_), None) => show(difference, signed),
+        let difference = match (verdict, verdict::half_width(difference), rate, relation) {
+            (Verdict::Identical | Verdict::NotComparable, ..) | (_, None, ..) => String::new(),
+            (_, Some(half), Some(ours), Relation::Is(p)) => {
+                let shown = show(difference, |v| format!("{v:+.2}"));
+                match verdict::from_the_end(ours, p) {
+                    Some(open) => format!("{shown} (leaves {} open)", beside(open, FROM_THE_END)),
+                    None => format!("{shown} (± {})", beside(half, MARGIN)),
+                }
+            }
+            (_, Some(_), ..) => show(difference, signed),
         };
         Found { ours: shown, difference, n, verdict: Some(verdict), order: None }
     }
@@ -183,11 +221,14 @@ impl<'a> Results<'a> {
     fn pairs(&self, metric: &Metric, e: &Expectation, other: usize) -> Vec<(f64, f64)> {
         let Some(model) = e.model else { return Vec::new() };
         let theirs = self.spoken_of(e, other);
+        // All ranges together are those with the same seeds, or some would count more than others.
+        let common = e.pooled.then(|| intersection(&self.seeds(e)));
         let mut pairs = Vec::new();
         for group in self.spoken_of(e, model) {
             let Some(twin) = theirs.iter().find(|twin| twin.place == group.place) else { continue };
             let twins = self.of(twin);
-            for row in self.of(group) {
+            let own = self.of(group).into_iter();
+            for row in own.filter(|row| common.as_ref().is_none_or(|seeds| seeds.contains(&row.spec.seed()))) {
                 let Some(twin) = twins.iter().copied().find(|twin| twin.spec.seed() == row.spec.seed()) else {
                     continue;
                 };
@@ -216,8 +257,14 @@ impl<'a> Results<'a> {
         let mut counted = Pairs::default();
         pairs.iter().for_each(|(a, b)| counted.add(*a > 0.0, *b > 0.0));
         let (difference, verdict) = verdict::equal(&counted);
-        let shown = format!("{}, equal within ± {MARGIN}?", show(difference, |v| format!("{v:+.2}")));
-        let verdict = if self.is_reduced(e) { Verdict::NotComparable } else { verdict };
+        // The interval that decided: one that excludes 0, or that of the two tests.
+        let (percent, asked) = match verdict {
+            Verdict::Differs => (95, String::new()),
+            _ => (90, format!(", equal within ± {MARGIN}?")),
+        };
+        let shown = show(difference, |v| signed_beside(v, MARGIN));
+        let shown = format!("{shown} (the {percent} % interval){asked}");
+        let verdict = if self.is_reduced(e, pairs.len()) { Verdict::NotComparable } else { verdict };
         (!pairs.is_empty()).then(|| Found {
             ours: self.both(metric, &pairs),
             difference: shown,
@@ -267,10 +314,17 @@ impl<'a> Results<'a> {
                 if self.metric(e).is_some_and(|m| m.estimator == Estimator::Rate) { "McNemar" } else { "sign test" };
             let holm = if adjusted != p { format!(", {} after Holm", p_value(adjusted)) } else { String::new() };
             found.difference = format!("{above} for, {below} against; {test} p = {}{holm}", p_value(p));
-            let reduced = self.is_reduced(e);
-            found.verdict = Some(if reduced { Verdict::ReducedScale } else { verdict::order(above, below, adjusted) });
+            found.verdict = Some(match self.is_reduced(e, found.n) {
+                true => verdict::reduced(above, below),
+                false => verdict::order(above, below, adjusted),
+            });
         }
     }
+}
+
+/// What is in all of some sets.
+fn intersection(sets: &[BTreeSet<u64>]) -> BTreeSet<u64> {
+    sets.iter().cloned().reduce(|a, b| &a & &b).unwrap_or_default()
 }
 
 /// A rate as pages and texts say it.
@@ -285,18 +339,23 @@ fn counted(metric: &Metric, rows: &[&Row]) -> (usize, usize) {
     (rows.iter().filter(|row| (metric.of)(row).is_some_and(|v| v > 0.0)).count(), rows.len())
 }
 
-/// Whether rows are of the published streams and length, and as many as were published.
+/// Whether rows are of the published streams, length and seeds, which are the first ones, and as many as were published.
 fn is_published_run(e: &Expectation, rows: &[&Row]) -> bool {
     let same = |row: &&Row| row.spec.text("stream") == "reference" && row.spec.whole("steps") == e.steps;
-    e.steps.is_some() && e.n == Some(rows.len()) && rows.iter().all(same)
+    let mut seeds: Vec<u64> = rows.iter().map(|row| row.spec.seed()).collect();
+    seeds.sort_unstable();
+    e.steps.is_some() && e.n == Some(rows.len()) && rows.iter().all(same) && seeds.into_iter().eq(0..rows.len() as u64)
 }
 
-/// Whether ours is the published value to all printed digits.
-fn same_digits(relation: Relation, ours: Estimate, rate: Option<(usize, usize)>) -> bool {
+/// Whether ours is the published value: a rate to the run, of as many runs as were published; a mean to all printed digits.
+fn is_published_value(relation: Relation, ours: Estimate, rate: Option<(usize, usize)>) -> bool {
     match (relation, rate) {
+        // Digits alone would not do: printed without any, 3 of 25 are a 0, and 17 of 20 with one digit are 0.8 to a computer. The count
+        // alone would not, either: 2 of 4 are no 0.51.
         (Relation::Is(p), Some((k, n))) => {
             let digits = p.to_string().split_once('.').map_or(0, |(_, digits)| digits.len());
-            format!("{:.digits$}", k as f64 / n as f64) == format!("{p:.digits$}")
+            k == (p * n as f64).round() as usize
+                && format!("{:.digits$}", k as f64 / n as f64) == format!("{p:.digits$}")
         }
         (Relation::Mean([mean, half]), _) => {
             let own = verdict::upper_half(ours);

@@ -1,5 +1,6 @@
 //! The table of metrics: name, estimator and interval, over all runs or over solved ones. Tables, CSV files, figures and comparisons read it.
 
+use super::survival;
 use crate::run::Row;
 use crate::stats::kaplan_meier::{self, Run};
 use crate::stats::shown::two;
@@ -133,8 +134,7 @@ const FLAT: f64 = 1e-5;
 /// Steps until a run was solved, or all of its steps. Runs are watched for equally long, so the mean of it is the restricted mean of
 /// Kaplan and Meier, which runs that never solve do not make shorter.
 fn unsolved_steps(row: &Row) -> Option<f64> {
-    let steps = row.spec.whole("steps").map(|steps| steps as f64);
-    row.solved_at().or(steps)
+    survival::of_row(row).map(|run| run.at)
 }
 
 /// Where noise with a learned upper end has put it: 1 + softplus of the last parameter.

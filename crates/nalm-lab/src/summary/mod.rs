@@ -1,5 +1,6 @@
 //! Many rows into a few numbers with intervals, and published statements beside them.
 
+mod against;
 mod common;
 mod compare;
 #[cfg(feature = "images")]
@@ -11,8 +12,10 @@ pub mod noise_bound;
 pub mod sequences;
 pub mod spectrum;
 pub mod surface;
+pub mod survival;
 pub mod verdict;
 
+pub use against::Against;
 pub use compare::{Comparison, rate_in_words};
 pub use metric::{Metric, Over};
 pub use verdict::Verdict;
@@ -147,9 +150,9 @@ impl<'a> Results<'a> {
         runs.filter(|(run, row)| row.is_some_and(|row| row.spec.numerics() != run.numerics())).count()
     }
 
-    /// How many rows of the experiment there are.
+    /// How many rows of the experiment there are, each once.
     pub fn found(&self) -> usize {
-        self.rows.iter().flatten().count()
+        self.experiment.standing_groups().map(|group| self.rows[group.runs.clone()].iter().flatten().count()).sum()
     }
 }
 

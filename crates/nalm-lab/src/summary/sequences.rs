@@ -77,7 +77,7 @@ pub fn thresholds(reference: &Model<'_>) -> Option<Thresholds> {
 const SEVERAL: usize = 3;
 
 /// A statement about lengths beside what we found, under thresholds from the reference.
-pub(super) fn find(results: &Results<'_>, e: &Expectation, reduced: bool) -> Option<Found> {
+pub(super) fn find(results: &Results<'_>, e: &Expectation) -> Option<Found> {
     let mut models = models(results, e.section);
     models.retain(|model| model.place == e.place);
     let find = |index: usize| models.iter().find(|model| model.index == index);
@@ -89,7 +89,7 @@ pub(super) fn find(results: &Results<'_>, e: &Expectation, reduced: bool) -> Opt
             let judged = by_length(model, &limits);
             let cell = judged.get(length.checked_sub(1)?)?;
             let verdict = verdict::rate((cell.solved, cell.n), rate, e.n).1;
-            let verdict = Some(if reduced { Verdict::NotComparable } else { verdict });
+            let verdict = Some(if results.is_reduced(e, n) { Verdict::NotComparable } else { verdict });
             Some(Found { ours: rate_in_words(cell.solved, cell.n), n, verdict, ..Found::default() })
         }
         (Relation::Above(than), _) => {
@@ -99,8 +99,9 @@ pub(super) fn find(results: &Results<'_>, e: &Expectation, reduced: bool) -> Opt
             let (above, below) = (pairs().filter(|(a, b)| a > b).count(), pairs().filter(|(a, b)| a < b).count());
             let shown = format!("above at {above} lengths, below at {below} ({n} and {} runs)", other.rows.len());
             // Lengths of the same runs are no sample, so there is no test of it.
+            let reduced = results.is_reduced(e, n.min(other.rows.len()));
             let verdict = match (reduced, above >= SEVERAL) {
-                (true, _) => Verdict::ReducedScale,
+                (true, _) => verdict::reduced(above, below),
                 (false, true) => Verdict::DirectionOnly,
                 (false, false) => Verdict::Inconclusive,
             };

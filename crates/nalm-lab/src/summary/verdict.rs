@@ -12,8 +12,12 @@ pub enum Verdict {
     Consistent,
     /// An order is as published, but not significant.
     DirectionOnly,
-    /// An order at a reduced scale, whichever way it goes.
-    ReducedScale,
+    /// An order at a reduced scale that goes as published.
+    ReducedFor,
+    /// An order at a reduced scale that goes neither way.
+    ReducedNeither,
+    /// An order at a reduced scale that goes the other way.
+    ReducedAgainst,
     /// Nothing here can speak for or against it.
     NotComparable,
     /// There are no runs.
@@ -26,14 +30,16 @@ pub enum Verdict {
 
 impl Verdict {
     /// All of them, the five of the headline first.
-    pub const ALL: [Verdict; 8] = [
+    pub const ALL: [Verdict; 10] = [
         Verdict::Identical,
         Verdict::Consistent,
         Verdict::Inconclusive,
         Verdict::Differs,
         Verdict::NotRun,
         Verdict::DirectionOnly,
-        Verdict::ReducedScale,
+        Verdict::ReducedFor,
+        Verdict::ReducedNeither,
+        Verdict::ReducedAgainst,
         Verdict::NotComparable,
     ];
 
@@ -43,7 +49,9 @@ impl Verdict {
             Verdict::Identical => "identical",
             Verdict::Consistent => "consistent",
             Verdict::DirectionOnly => "direction only",
-            Verdict::ReducedScale => "direction at reduced scale",
+            Verdict::ReducedFor => "direction at reduced scale: for",
+            Verdict::ReducedNeither => "direction at reduced scale: neither",
+            Verdict::ReducedAgainst => "direction at reduced scale: against",
             Verdict::NotComparable => "not comparable",
             Verdict::NotRun => "not run",
             Verdict::Inconclusive => "inconclusive",
@@ -55,6 +63,9 @@ impl Verdict {
     pub fn times(self, n: usize) -> String {
         match (self, n) {
             (Verdict::Differs, 0 | 2..) => format!("{n} differ"),
+            (Verdict::ReducedFor, _) => format!("{n} at reduced scale for the paper"),
+            (Verdict::ReducedNeither, _) => format!("{n} at reduced scale neither way"),
+            (Verdict::ReducedAgainst, _) => format!("{n} at reduced scale against the paper"),
             _ => format!("{n} {}", self.name()),
         }
     }
@@ -101,18 +112,23 @@ pub fn rate(ours: (usize, usize), published: f64, n: Option<usize>) -> (Estimate
     let Some((contains, half)) = contains_zero(difference).zip(half_width(difference)) else {
         return (difference, Verdict::NotRun);
     };
-    let distance = match published {
-        0.0 => own.upper,
-        1.0 => own.lower.map(|lower| 1.0 - lower),
-        _ => None,
-    };
-    let narrow = distance.map_or(half <= MARGIN, |distance| distance <= FROM_THE_END);
+    let narrow = from_the_end(ours, published).map_or(half <= MARGIN, |distance| distance <= FROM_THE_END);
     let verdict = match (contains, narrow) {
         (false, _) => Verdict::Differs,
         (true, true) => Verdict::Consistent,
         (true, false) => Verdict::Inconclusive,
     };
     (difference, verdict)
+}
+
+/// How far from a published 0 or 1 our interval reaches; nothing for other rates.
+pub fn from_the_end((k, n): (usize, usize), published: f64) -> Option<f64> {
+    let own = wilson::interval(k, n);
+    match published {
+        0.0 => own.upper,
+        1.0 => own.lower.map(|lower| 1.0 - lower),
+        _ => None,
+    }
 }
 
 fn minus(e: Estimate, value: f64) -> Estimate {
@@ -169,16 +185,25 @@ pub fn order(for_it: usize, against: usize, p: f64) -> Verdict {
     }
 }
 
-/// Rates over common seeds that are said to be equal: two one-sided tests.
+/// An order that runs at a reduced scale show: which way they go, whatever their number.
+pub fn reduced(for_it: usize, against: usize) -> Verdict {
+    match for_it.cmp(&against) {
+        std::cmp::Ordering::Greater => Verdict::ReducedFor,
+        std::cmp::Ordering::Equal => Verdict::ReducedNeither,
+        std::cmp::Ordering::Less => Verdict::ReducedAgainst,
+    }
+}
+
+/// Rates over common seeds that are said to be equal, with the interval that decides: they differ where the 95 % interval excludes 0;
+/// otherwise the 90 % interval of two one-sided tests lies within the margin or not.
 pub fn equal(pairs: &Pairs) -> (Estimate, Verdict) {
     let difference = newcombe::paired(pairs);
-    let verdict = match contains_zero(difference) {
-        None => Verdict::NotRun,
-        Some(false) => Verdict::Differs,
-        Some(true) if equivalence::holds(pairs, MARGIN) => Verdict::Consistent,
-        Some(true) => Verdict::Inconclusive,
-    };
-    (difference, verdict)
+    match contains_zero(difference) {
+        None => (difference, Verdict::NotRun),
+        Some(false) => (difference, Verdict::Differs),
+        Some(true) if equivalence::holds(pairs, MARGIN) => (equivalence::interval(pairs), Verdict::Consistent),
+        Some(true) => (equivalence::interval(pairs), Verdict::Inconclusive),
+    }
 }
 
 /// What parts amount to together: the worst of them, where parts that are not run leave the rest undecided.
@@ -188,7 +213,8 @@ pub fn together(parts: impl IntoIterator<Item = Verdict>) -> Verdict {
     match run.iter().max() {
         None => Verdict::NotRun,
         Some(worst) if run.len() == parts.len() || *worst == Verdict::Differs => *worst,
-        Some(worst @ (Verdict::ReducedScale | Verdict::NotComparable)) => *worst,
+        // What counts in no headline does not, either, if a part of it is missing.
+        Some(worst) if (Verdict::ReducedFor..=Verdict::NotComparable).contains(worst) => *worst,
         Some(_) => Verdict::Inconclusive,
     }
 }
@@ -272,6 +298,12 @@ mod tests {
         assert_eq!(verdict(4, 0, 0, 1), Inconclusive);
         assert_eq!(verdict(5, 10, 0, 10), Differs);
         assert_eq!(verdict(0, 0, 0, 0), NotRun);
+        // At 95 % the interval goes to 0.254, beyond the margin; at 90 %, by which it is judged, to 0.226.
+        let pairs = Pairs { both: 17, first: 3, second: 1, neither: 4 };
+        let (shown, found) = equal(&pairs);
+        let wider = newcombe::paired(&pairs);
+        assert_eq!(found, Consistent);
+        assert!(shown.upper.unwrap() < MARGIN && wider.upper.unwrap() > MARGIN, "{shown:?} {wider:?}");
     }
 
     #[test]
@@ -282,10 +314,18 @@ mod tests {
         assert_eq!(together([Consistent, Inconclusive, Differs]), Differs);
         assert_eq!(together([Consistent, NotRun]), Inconclusive);
         assert_eq!(together([Differs, NotRun]), Differs);
-        assert_eq!(together([ReducedScale, NotRun]), ReducedScale);
+        assert_eq!(together([ReducedFor, NotRun]), ReducedFor);
+        assert_eq!(together([ReducedFor, ReducedAgainst]), ReducedAgainst);
         assert_eq!([together([NotRun, NotRun]), together([])], [NotRun; 2]);
         let mut names: Vec<&str> = Verdict::ALL.iter().map(|verdict| verdict.name()).collect();
         names.dedup();
-        assert_eq!(names.len(), 8);
+        assert_eq!(names.len(), 10);
+    }
+
+    #[test]
+    fn a_reduced_scale_says_which_way_it_goes() {
+        assert_eq!([reduced(3, 1), reduced(2, 2), reduced(0, 1)], [ReducedFor, ReducedNeither, ReducedAgainst]);
+        let shown = counts([ReducedFor, ReducedFor, ReducedAgainst]);
+        assert_eq!(shown, "2 at reduced scale for the paper, 1 at reduced scale against the paper");
     }
 }

@@ -9,10 +9,11 @@ mod numbers;
 mod ranges;
 mod table;
 
+pub(crate) use catalogue::alias;
 pub use catalogue::{Alias, Catalogue, ModuleEntry};
 #[cfg(feature = "images")]
 pub use images::{IMAGES, Images, scale as image_scale};
-pub use numbers::{About, Built, Numbers, Problem, numbers_row};
+pub use numbers::{About, Built, LOG_EVERY, Numbers, Problem, numbers_row};
 pub(crate) use ranges::test_range_for;
 pub use ranges::{Ranges, published_test_range};
 pub use table::TableProblem;

@@ -103,7 +103,7 @@ const BY_PHASE: [&str; 4] = ["learning_rate", "ramp", "clamp", "penalty"];
 const BATCH: usize = 128;
 
 /// Steps between two evaluations, as published.
-const LOG_EVERY: u64 = 1_000;
+pub const LOG_EVERY: u64 = 1_000;
 
 /// More parameters than this do not stand in a row.
 const MOST_IN_ROW: usize = 1_000;
