@@ -147,7 +147,7 @@ fn far_rows(problem: &Problem<'_>, law: &Candidate, times: f64) -> Result<Vec<us
     let far = |error: &dyn Fn(usize) -> f64| {
         let errors: Vec<f64> = (0..y.len()).map(error).collect();
         let size = 1.4826 * median(errors.iter().copied().filter(|e| e.is_finite()).collect());
-        (0..y.len()).filter(|&k| !(errors[k] <= times * size)).collect::<Vec<usize>>()
+        (0..y.len()).filter(|&k| errors[k].is_nan() || errors[k] > times * size).collect::<Vec<usize>>()
     };
     let plain = far(&|k| (y[k] - values[k]).abs());
     let shares = far(&|k| ((y[k] - values[k]) / values[k]).abs());

@@ -119,8 +119,14 @@ pub enum Error {
         fault: String,
         /// What to do about it.
         instead: String,
-        /// What a reader could be told about the file, so that a front end can say how.
-        lacks: Option<Lack>,
+    },
+    /// A table file that a reader could use if it were told something about it; a front end can say how.
+    #[error("{cause}")]
+    Lacking {
+        /// What it could be told.
+        lack: Lack,
+        /// What is wrong without that.
+        cause: Box<Error>,
     },
     /// A file of tensors that cannot be used.
     #[error("cannot use this file of tensors: {0}")]
@@ -143,6 +149,12 @@ fn place<T: std::fmt::Display>(before: &str, what: &Option<T>) -> String {
 }
 
 impl Error {
+    /// The same, where a reader could be told something.
+    #[cfg(feature = "csv")]
+    pub(crate) fn lacking(self, lack: Lack) -> Self {
+        Self::Lacking { lack, cause: Box::new(self) }
+    }
+
     /// An [`Error::Unknown`] that names the nearest valid name.
     pub fn unknown(what: &'static str, got: &str, valid: &[&str]) -> Self {
         let nearest = valid.iter().min_by_key(|name| edit_distance(got, name));

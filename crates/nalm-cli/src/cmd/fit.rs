@@ -163,7 +163,9 @@ impl Observer for Watch<'_> {
 
 /// An error of a table with the options that tell the reader what it lacks.
 pub(crate) fn with_options(mut error: anyhow::Error) -> anyhow::Error {
-    if let Some(nalm::Error::File { instead, lacks: Some(lack), .. }) = error.downcast_mut() {
+    if let Some(nalm::Error::Lacking { lack, cause }) = error.downcast_mut()
+        && let nalm::Error::File { instead, .. } = &mut **cause
+    {
         instead.push_str(match lack {
             Lack::Decimal => ": --decimal point or --decimal comma",
             Lack::Separator => ": --separator ' '",

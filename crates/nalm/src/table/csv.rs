@@ -152,7 +152,7 @@ impl<R: Read> Records<R> {
         let mut records = Self { name, headers: Vec::new(), separator, decimal, before, reader, record };
         let Some(line) = records.read()? else {
             let (fault, instead) = ("there is nothing in it".into(), "the first line must name the columns".into());
-            return Err(Error::File { file: records.name, line: None, column: None, fault, instead, lacks: None });
+            return Err(Error::File { file: records.name, line: None, column: None, fault, instead });
         };
         let mut headers: Vec<String> = records.record.iter().map(|cell| cell.trim().to_string()).collect();
         // Spreadsheets save empty columns behind the last one.
@@ -165,14 +165,7 @@ impl<R: Read> Records<R> {
             let fault = match places.insert(header.as_str(), k) {
                 Some(_) if numbers => {
                     let (fault, instead) = first_line_of_numbers();
-                    return Err(Error::File {
-                        file: records.name,
-                        line: Some(line),
-                        column: None,
-                        fault,
-                        instead,
-                        lacks: None,
-                    });
+                    return Err(Error::File { file: records.name, line: Some(line), column: None, fault, instead });
                 }
                 _ if header.is_empty() => "the name of the column is empty".to_string(),
                 Some(first) => format!("the name '{}' is also that of column {}", shortened(header), first + 1),
@@ -180,7 +173,7 @@ impl<R: Read> Records<R> {
             };
             let instead = "give every column a name of its own in the header".into();
             let (line, column) = (Some(line), Some((k + 1).to_string()));
-            return Err(Error::File { file: records.name, line, column, fault, instead, lacks: None });
+            return Err(Error::File { file: records.name, line, column, fault, instead });
         }
         records.headers = headers;
         Ok(records)
@@ -219,14 +212,7 @@ impl<R: Read> Records<R> {
             let cells = |n| if n == 1 { "1 cell".to_string() } else { format!("{n} cells") };
             let fault = format!("{} where the header has {}", cells(got), cells(want));
             let instead = "give every line as many cells as the header".into();
-            return Err(Error::File {
-                file: self.name.clone(),
-                line: Some(line),
-                column: None,
-                fault,
-                instead,
-                lacks: None,
-            });
+            return Err(Error::File { file: self.name.clone(), line: Some(line), column: None, fault, instead });
         }
         self.record.truncate(want);
         let decimal = self.decimal;
@@ -246,7 +232,6 @@ impl<R: Read> Records<R> {
                 column: None,
                 fault: format!("a record of more than {} MiB begins here", MOST_BYTES >> 20),
                 instead: "see whether a quote is opened and never closed".into(),
-                lacks: None,
             },
             _ => unreadable(name, &error),
         })?;
@@ -266,7 +251,6 @@ impl<R: Read> Records<R> {
                 column: None,
                 fault: fault.into(),
                 instead,
-                lacks: None,
             });
         }
         *record = text(bytes).map_err(|column| Error::File {
@@ -277,7 +261,6 @@ impl<R: Read> Records<R> {
             ),
             fault: "the cell is not UTF-8".into(),
             instead: "save the file as UTF-8".into(),
-            lacks: None,
         })?;
         Ok(Some(line))
     }
@@ -317,7 +300,7 @@ impl<'a> Record<'a> {
             Err(wrong) => wrong,
         };
         let shown = shortened(cell);
-        let mut told = None;
+        let mut lack = None;
         let (fault, instead) = if cell.is_empty() {
             ("the cell is empty".into(), "fill it in or leave out the line")
         } else if number::is_missing(cell) {
@@ -325,25 +308,25 @@ impl<'a> Record<'a> {
         } else if wrong == number::Wrong::Unclear {
             let (as_thousands, as_decimal) = (cell.replace(',', ""), cell.replace(',', "."));
             let fault = format!("'{cell}' may be {as_thousands} or {as_decimal}");
-            told = Some(Lack::Decimal);
+            lack = Some(Lack::Decimal);
             (fault, "say whether decimals stand after a point or a comma")
         } else if self.decimal == Decimal::Comma {
             (format!("'{shown}' is not a finite number"), "write it like 1,5 or -2e-3, as the numbers before it")
         } else {
             // Below the names, a line without any number holds units.
             let units = self.line == 2 && self.iter().all(|cell| number::parse(cell, self.decimal).is_err());
-            told = units.then_some(Lack::Units);
+            lack = units.then_some(Lack::Units);
             let instead = match units {
                 true => "write it like 1.5 or -2e-3, or say that this line holds units",
                 false => "write it like 1.5 or -2e-3",
             };
             (format!("'{shown}' is not a finite number"), instead)
         };
-        let mut error = self.fault(column, fault, instead);
-        if let Error::File { lacks, .. } = &mut error {
-            *lacks = told;
-        }
-        Err(error)
+        let error = self.fault(column, fault, instead);
+        Err(match lack {
+            Some(lack) => error.lacking(lack),
+            None => error,
+        })
     }
 
     /// Whether the cell of this column, counted from 0, is a number that can be read in two ways.
@@ -369,7 +352,6 @@ impl<'a> Record<'a> {
             column: self.headers.get(column).map(|name| format!("'{}'", shortened(name))),
             fault: fault.into(),
             instead: instead.into(),
-            lacks: None,
         }
     }
 }
@@ -394,7 +376,6 @@ fn read(reader: impl Read, name: &str, columns: Option<&[&str]>, most: u64) -> R
         column: None,
         fault,
         instead: instead.into(),
-        lacks: None,
     };
     let mut numbers = vec![Vec::new(); places.len()];
     let mut cells = 0;
@@ -437,7 +418,7 @@ pub(super) fn first_line_of_numbers() -> (String, String) {
 fn no_text(head: &[u8], name: &str) -> Result<(), Error> {
     let refuse = |line, fault: &str, instead: &str| {
         let (fault, instead) = (fault.into(), instead.into());
-        Err(Error::File { file: name.into(), line, column: None, fault, instead, lacks: None })
+        Err(Error::File { file: name.into(), line, column: None, fault, instead })
     };
     // What zip archives, such as .xlsx and .ods, and old .xls files begin with.
     if head.starts_with(b"PK\x03\x04") || head.starts_with(b"\xd0\xcf\x11\xe0") {
@@ -488,7 +469,7 @@ fn text(bytes: ByteRecord) -> Result<StringRecord, usize> {
 
 fn unreadable(name: &str, error: &dyn std::fmt::Display) -> Error {
     let (fault, instead) = (format!("it cannot be read ({error})"), "see that it is there and may be read".into());
-    Error::File { file: name.into(), line: None, column: None, fault, instead, lacks: None }
+    Error::File { file: name.into(), line: None, column: None, fault, instead }
 }
 
 /// A reader that refuses to go on when nothing is left of what it may read.

@@ -168,7 +168,6 @@ impl Table {
             column: None,
             fault,
             instead: instead.into(),
-            lacks: None,
         };
         if holds_numbers(&headers) {
             let (fault, instead) = first_line_of_numbers();
@@ -252,11 +251,8 @@ impl Table {
             let blanks =
                 headers.len() == 1 && seen[0].first_bad.as_ref().is_some_and(|(_, cell, _)| cell.contains(' '));
             let instead = if blanks { "say what stands between its cells" } else { "a table needs at least one" };
-            let mut error = file("no column holds numbers".into(), instead);
-            if let Error::File { lacks, .. } = &mut error {
-                *lacks = blanks.then_some(Lack::Separator);
-            }
-            return Err(error);
+            let error = file("no column holds numbers".into(), instead);
+            return Err(if blanks { error.lacking(Lack::Separator) } else { error });
         }
         rows.sort_by_key(|row| row.line);
         let all = rows.len();
