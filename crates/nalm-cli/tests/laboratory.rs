@@ -389,9 +389,8 @@ fn claims_and_quoted_numbers_are_those_of_the_records() {
         }
     }
     let records = stores.clone().map(|store| root.join(store).to_str().unwrap().to_string());
-    let texts =
-        ["README.md".to_string(), "METHOD.md".into()].into_iter().chain(stores.map(|s| format!("{s}/README.md")));
-    let texts: Vec<String> = texts.collect();
+    let texts = ["README.md", "METHOD.md", "docs/second-order.md"].map(String::from).into_iter();
+    let texts: Vec<String> = texts.chain(stores.map(|s| format!("{s}/README.md"))).collect();
     let mut arguments = vec!["claims", &records[0], &records[1], "--out", "docs/results"];
     for text in &texts {
         std::fs::copy(root.join(text), here.join(text)).unwrap();

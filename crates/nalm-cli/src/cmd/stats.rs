@@ -298,7 +298,7 @@ fn print_table(table: &Table) -> Result<()> {
         ]
     };
     let head =
-        ["group", "n", "success", "solved at", "half are by", "restricted mean", "sparsity error"].map(String::from);
+        ["group", "n", "success", "solved at", "half solved by", "restricted mean", "sparsity error"].map(String::from);
     let there = [true, true, true, table.has_steps, table.has_steps, table.has_steps, table.has_errors];
     let known =
         |row: [String; 7]| row.into_iter().zip(there).filter_map(|(cell, there)| there.then_some(cell)).collect();
