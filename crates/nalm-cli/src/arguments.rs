@@ -2,7 +2,7 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use nalm_lab::cluster::{Part, Scheduler};
-use nalm_lab::experiment::Overrides;
+use nalm_lab::experiment::{Overrides, reading};
 use serde_json::Value;
 use std::path::PathBuf;
 
@@ -27,19 +27,41 @@ pub(crate) struct Cli {
     pub(crate) verb: Verb,
 }
 
+/// Whole numbers between two bounds. The one parser of all counts, sizes and seeds.
+fn between<T: TryFrom<u64>>(
+    least: u64,
+    most: u64,
+) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static {
+    move |text| {
+        let is_large = !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit());
+        let found = text.parse::<u64>().ok();
+        let fits = found.filter(|n| (least..=most).contains(n)).and_then(|n| T::try_from(n).ok());
+        fits.ok_or_else(|| match (most, found) {
+            (u64::MAX, None) if is_large => format!("it must be a whole number, at most {most}"),
+            (u64::MAX, _) => format!("it must be a whole number, {least} or more"),
+            _ => format!("it must be a whole number from {least} to {most}"),
+        })
+    }
+}
+
 /// A whole number, 0 or more.
 fn whole(text: &str) -> Result<u64, String> {
-    text.parse().map_err(|_| "it must be a whole number, 0 or more".into())
+    between(0, u64::MAX)(text)
 }
 
-/// A whole number, 1 or more.
-fn count(text: &str) -> Result<u64, String> {
-    text.parse().ok().filter(|n| *n > 0).ok_or_else(|| "it must be a whole number, 1 or more".into())
-}
-
-/// The size of something.
+/// How many of something, 0 or more.
 fn size(text: &str) -> Result<usize, String> {
-    text.parse().map_err(|_| "it must be a whole number, 0 or more".into())
+    between(0, u64::MAX)(text)
+}
+
+/// How many of something, 1 or more.
+fn count<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
+    between(1, u64::MAX)(text)
+}
+
+/// How many inputs. Tasks say it if they are too few; none of this project takes fewer than two.
+fn inputs(text: &str) -> Result<usize, String> {
+    text.parse().or_else(|_| between(2, u64::MAX)(text))
 }
 
 /// A number.
@@ -57,7 +79,7 @@ pub(crate) enum Verb {
     #[command(after_help = "Examples:\n  nalm demo --seeds 10\n  nalm demo --html demo.html")]
     Demo {
         /// Seeds of each unit.
-        #[arg(short, long, default_value_t = 10, value_parser = count, allow_negative_numbers = true)]
+        #[arg(short, long, default_value_t = 10, value_parser = count::<u64>, allow_negative_numbers = true)]
         seeds: u64,
         /// Write a page with the same as figures instead.
         #[arg(long, value_name = "FILE")]
@@ -104,7 +126,7 @@ pub(crate) enum Verb {
     /// Check, merge or compact a store.
     #[command(
         subcommand,
-        after_help = "Examples:\n  nalm store check results\n  nalm store merge results-a results-b --into results\n  nalm store compact results > rows.jsonl\n  nalm store pack results --into record/mine"
+        after_help = "Examples:\n  nalm store check\n  nalm store merge results-a results-b --into results\n  nalm store compact results > rows.jsonl\n  nalm store pack results --into record/mine"
     )]
     Store(Store),
     /// A module, a stack or a task: shapes, parameters, formulas, settings.
@@ -115,7 +137,7 @@ pub(crate) enum Verb {
         /// A module, a stack such as 'nau 100->3, snmu' (nau-snmu for short), or a task.
         model: String,
         /// Number of inputs [default: the first layer's, or 2]
-        #[arg(long)]
+        #[arg(long, value_parser = count::<usize>, allow_negative_numbers = true)]
         inputs: Option<usize>,
         /// Draw it as a diagram into this file instead.
         #[arg(long, value_name = "FILE")]
@@ -207,7 +229,7 @@ pub(crate) struct Train {
     #[arg(long)]
     pub(crate) operation: Option<nalm::Operation>,
     /// Number of inputs [default: the task's]
-    #[arg(short, long, value_parser = size, allow_negative_numbers = true)]
+    #[arg(short, long, value_parser = inputs, allow_negative_numbers = true)]
     pub(crate) inputs: Option<usize>,
     /// Training range [default: U[1,2)]
     #[arg(short, long)]
@@ -281,7 +303,7 @@ pub(crate) struct Compare {
     #[arg(long, requires = "range")]
     pub(crate) test_range: Vec<nalm::Distribution>,
     /// Seeds of each unit.
-    #[arg(short, long, default_value_t = 25, value_parser = count, allow_negative_numbers = true)]
+    #[arg(short, long, default_value_t = 25, value_parser = count::<u64>, allow_negative_numbers = true)]
     pub(crate) seeds: u64,
     /// Last step [default: the task's]
     #[arg(short = 'n', long, value_parser = whole, allow_negative_numbers = true)]
@@ -296,7 +318,7 @@ pub(crate) struct Compare {
     #[arg(long)]
     pub(crate) json: bool,
     /// Threads [default: all cores]
-    #[arg(short = 'j', long, env = "NALM_THREADS", hide_env_values = true, value_parser = parse_threads, allow_negative_numbers = true)]
+    #[arg(short = 'j', long, env = "NALM_THREADS", hide_env_values = true, value_parser = count::<usize>, allow_negative_numbers = true)]
     pub(crate) threads: Option<usize>,
     /// Where rows are kept.
     #[arg(long, env = "NALM_STORE", hide_env_values = true, default_value = "results")]
@@ -314,7 +336,7 @@ impl Compare {
 /// Which experiments, and what is changed of them.
 #[derive(Args, Debug)]
 pub(crate) struct Choice {
-    /// Names (see nalm list experiments) or TOML files; `all` for every one.
+    /// Names (see nalm list experiments) or TOML files; `all` for every one, at its own default preset unless --preset says another.
     #[arg(required = true)]
     pub(crate) experiments: Vec<String>,
     #[command(flatten)]
@@ -328,7 +350,7 @@ pub(crate) struct Changes {
     #[arg(short, long)]
     pub(crate) preset: Option<String>,
     /// Seeds instead of the preset's.
-    #[arg(short, long, value_parser = count, allow_negative_numbers = true)]
+    #[arg(short, long, value_parser = count::<u64>, allow_negative_numbers = true)]
     pub(crate) seeds: Option<u64>,
     /// Last step instead of the preset's.
     #[arg(short = 'n', long, value_parser = whole, allow_negative_numbers = true)]
@@ -379,8 +401,8 @@ impl Changes {
     /// What the command line changes.
     pub(crate) fn overrides(&self) -> anyhow::Result<Overrides> {
         let (trained, tested) = (self.range.len(), self.test_range.len());
-        let text =
-            format!("there are {trained} ranges and {tested} test ranges; give each range its own, in the same order");
+        let ranges = [(trained, "range"), (tested, "test range")].map(|(n, what)| crate::terminal::counted(n, what));
+        let text = format!("{} and {} are given; give each range its own, in the same order", ranges[0], ranges[1]);
         anyhow::ensure!(tested == 0 || tested == trained, nalm_lab::Error::Request(text));
         let steps = self.steps.map(|steps| ("steps".to_string(), steps.into()));
         let stream = self.stream.map(|stream| ("stream".to_string(), stream.to_string().into()));
@@ -423,7 +445,7 @@ pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) choice: Choice,
     /// Threads [default: all cores, or those that a scheduler allots]
-    #[arg(short = 'j', long, env = "NALM_THREADS", hide_env_values = true, value_parser = parse_threads, allow_negative_numbers = true)]
+    #[arg(short = 'j', long, env = "NALM_THREADS", hide_env_values = true, value_parser = count::<usize>, allow_negative_numbers = true)]
     pub(crate) threads: Option<usize>,
     /// Where rows are kept.
     #[arg(long, env = "NALM_STORE", hide_env_values = true, default_value = "results")]
@@ -452,10 +474,10 @@ pub(crate) struct Submit {
     #[arg(long, value_parser = parse_scheduler)]
     pub(crate) scheduler: &'static Scheduler,
     /// Workers; each takes its part of the plan, and then what others lack.
-    #[arg(long, default_value_t = 1, value_parser = parse_threads)]
+    #[arg(long, default_value_t = 1, value_parser = count::<usize>, allow_negative_numbers = true)]
     pub(crate) tasks: usize,
     /// Processors of each worker.
-    #[arg(long, default_value_t = 4, value_parser = parse_threads)]
+    #[arg(long, default_value_t = 4, value_parser = count::<usize>, allow_negative_numbers = true)]
     pub(crate) cpus: usize,
     /// The most that a worker may take, such as 90m, 2h or 1:30:00 [default: from what rows in the store took]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
@@ -470,7 +492,7 @@ pub(crate) struct Submit {
     #[arg(long, value_name = "DIR")]
     pub(crate) mnist: Option<PathBuf>,
     /// Seconds between two checkpoints of a run with images.
-    #[arg(long, value_name = "SECONDS", default_value_t = 120)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = whole, allow_negative_numbers = true)]
     pub(crate) checkpoint: u64,
     /// Print the script, and submit nothing.
     #[arg(long)]
@@ -508,31 +530,17 @@ fn parse_time(text: &str) -> Result<u64, String> {
     if rest.is_empty() { sum(&parts).ok_or_else(wrong) } else { Err(wrong()) }
 }
 
-fn parse_threads(text: &str) -> Result<usize, String> {
-    text.parse().ok().filter(|n| *n > 0).ok_or_else(|| "it must be a whole number, 1 or more".into())
-}
-
 impl Run {
     /// With a store and threads, and nothing else said.
     pub(crate) fn of_store(store: &std::path::Path, threads: Option<usize>) -> Self {
         let choice = Choice { experiments: Vec::new(), changes: Changes::default() };
         Self { choice, threads, store: store.into(), mnist: None, checkpoint: 120, dry_run: false }
     }
-
-    /// What the command line changes. All experiments at full length is a matter of many hours, and so has to be asked for.
-    pub(crate) fn overrides(&self) -> anyhow::Result<Overrides> {
-        let mut overrides = self.choice.overrides()?;
-        if self.choice.experiments == ["all"] {
-            overrides.preset.get_or_insert_with(|| "quick".into());
-        }
-        Ok(overrides)
-    }
 }
 
 /// A value as TOML has it; text that is none is taken as it stands.
 fn value(text: &str) -> Value {
-    let parsed = text.trim().parse::<toml::Value>().ok();
-    parsed.and_then(|value| serde_json::to_value(value).ok()).unwrap_or_else(|| text.into())
+    reading::value(text).unwrap_or_else(|| text.into())
 }
 
 /// A value as text that [`value`] reads as the same.
@@ -584,6 +592,11 @@ pub(crate) struct Output {
 impl Output {
     /// Refuses what cannot be written, before anybody waits for it.
     pub(crate) fn check(&self) -> nalm_lab::Result<()> {
+        if self.out.exists() && !self.out.is_dir() {
+            let text =
+                format!("{} is a file, and pages go into a folder; give another one with --out", self.out.display());
+            return Err(nalm_lab::Error::Request(text));
+        }
         if self.png { nalm_lab::figure::png::available() } else { Ok(()) }
     }
 }
@@ -642,16 +655,16 @@ pub(crate) struct Verify {
     #[arg(long, value_name = "STORE")]
     pub(crate) record: Option<PathBuf>,
     /// How many rows of the record.
-    #[arg(long, default_value_t = 20, requires = "record")]
+    #[arg(long, default_value_t = 20, requires = "record", value_parser = size, allow_negative_numbers = true)]
     pub(crate) sample: usize,
     /// Which sample [default: another one every time]
-    #[arg(long, requires = "record")]
+    #[arg(long, requires = "record", value_parser = whole, allow_negative_numbers = true)]
     pub(crate) seed: Option<u64>,
     /// Leave out rows of more steps than this.
-    #[arg(long, requires = "record")]
+    #[arg(long, requires = "record", value_parser = whole, allow_negative_numbers = true)]
     pub(crate) most_steps: Option<u64>,
     /// How many rows of runs with images, each of which takes minutes or hours.
-    #[arg(long, default_value_t = 0, requires = "record")]
+    #[arg(long, default_value_t = 0, requires = "record", value_parser = size, allow_negative_numbers = true)]
     pub(crate) images: usize,
     /// The folder with the four MNIST files [default: $NALM_MNIST, or data/mnist here or above]
     #[arg(long, value_name = "DIR", requires = "record")]
@@ -660,7 +673,7 @@ pub(crate) struct Verify {
     #[arg(long, value_name = "FILE", requires = "record")]
     pub(crate) data: Vec<PathBuf>,
     /// Threads [default: all cores]
-    #[arg(short = 'j', long, env = "NALM_THREADS", hide_env_values = true, value_parser = parse_threads, allow_negative_numbers = true)]
+    #[arg(short = 'j', long, env = "NALM_THREADS", hide_env_values = true, value_parser = count::<usize>, allow_negative_numbers = true)]
     pub(crate) threads: Option<usize>,
     /// Print JSON.
     #[arg(long)]
@@ -673,7 +686,7 @@ pub(crate) struct Verify {
     after_help = "Examples:\n  nalm status\n  nalm status --all\n  nalm status single-module my-experiment.toml --set learning_rate=0.01\n  nalm status noise-sweep --preset paper --watch\n\nWith names, it exits with 3 while runs of them are missing."
 )]
 pub(crate) struct Status {
-    /// Experiments that come with nalm, or files [default: those that the store has runs of, your own first]
+    /// Experiments that come with nalm, or files [default: what the store was asked for, your own first, then those that come with nalm and of which it has runs]
     pub(crate) experiments: Vec<String>,
     /// Also those that come with nalm and of which the store has nothing.
     #[arg(short, long, conflicts_with = "experiments")]
@@ -685,7 +698,7 @@ pub(crate) struct Status {
     pub(crate) store: PathBuf,
     /// Look again every so many seconds, until nothing is missing.
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "10", requires = "experiments",
-          value_parser = count)]
+          value_parser = count::<u64>)]
     pub(crate) watch: Option<u64>,
     /// Print JSON.
     #[arg(long)]
@@ -701,7 +714,7 @@ pub(crate) struct Export {
     /// A CSV file with the columns that nalm stats reads; - for the standard output.
     #[arg(long, required_unless_present = "jsonl")]
     pub(crate) csv: Option<PathBuf>,
-    /// A file with one JSON object per line; - for the standard output.
+    /// A file with one JSON object per line; - for the standard output, which takes one of the two.
     #[arg(long)]
     pub(crate) jsonl: Option<PathBuf>,
     /// Only rows of this experiment, at any preset, or of a file; may be repeated.
@@ -755,6 +768,7 @@ pub(crate) enum Store {
     /// Read every row and hold it against itself; exits with 4 if any conflicts, is forged or cannot be read.
     Check {
         /// The store.
+        #[arg(env = "NALM_STORE", hide_env_values = true, default_value = "results")]
         store: PathBuf,
     },
     /// Copy the segments of several stores into one.
@@ -774,11 +788,15 @@ pub(crate) enum Store {
         /// The store to write.
         #[arg(long)]
         into: PathBuf,
+        /// Leave out lines that cannot be read, instead of refusing their store: nalm run does their runs again.
+        #[arg(long)]
+        leave_out_damaged: bool,
     },
     /// Print every run once, in the order of identity: the same bytes however the rows came about. The SHA-256 of them goes to the
     /// standard error.
     Compact {
         /// The store.
+        #[arg(env = "NALM_STORE", hide_env_values = true, default_value = "results")]
         store: PathBuf,
     },
 }
@@ -816,7 +834,7 @@ pub(crate) struct Fit {
     #[arg(long)]
     pub(crate) physical_constants: bool,
     /// Keep at most so many rows: of more, a random sample is drawn, the same every time.
-    #[arg(long, default_value_t = 50_000, value_parser = clap::value_parser!(u32).range(10..=10_000_000))]
+    #[arg(long, default_value_t = 50_000, value_parser = between::<u32>(10, 10_000_000), allow_negative_numbers = true)]
     pub(crate) most_rows: u32,
     #[command(flatten)]
     pub(crate) dialect: Csv,
@@ -903,7 +921,7 @@ pub(crate) struct Check {
     /// The CSV file with the columns that the formula needs, and its target.
     pub(crate) file: PathBuf,
     /// List at most so many rows.
-    #[arg(long, default_value_t = 100)]
+    #[arg(long, default_value_t = 100, value_parser = size, allow_negative_numbers = true)]
     pub(crate) most: usize,
     /// Print JSON.
     #[arg(long)]
@@ -939,13 +957,13 @@ pub(crate) struct BenchFit {
     #[arg(long)]
     pub(crate) suite: Option<String>,
     /// Rows of each table.
-    #[arg(long, default_value_t = 300, requires = "suite", value_parser = clap::value_parser!(u32).range(20..=1_000_000))]
+    #[arg(long, default_value_t = 300, requires = "suite", value_parser = between::<u32>(20, 1_000_000), allow_negative_numbers = true)]
     pub(crate) rows: u32,
     /// Noise, as a share of the target's standard deviation.
-    #[arg(long, default_value_t = 0.0, requires = "suite")]
+    #[arg(long, default_value_t = 0.0, requires = "suite", value_parser = number, allow_negative_numbers = true)]
     pub(crate) noise: f64,
     /// Which rows are drawn.
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, value_parser = whole, allow_negative_numbers = true)]
     pub(crate) seed: u64,
     /// Only tables whose formula is arithmetic.
     #[arg(long, requires = "suite")]
@@ -954,7 +972,7 @@ pub(crate) struct BenchFit {
     #[arg(long, value_name = "TABLE")]
     pub(crate) only: Vec<String>,
     /// Threads; times are those of one core only with 1.
-    #[arg(long, default_value = "1", value_parser = parse_threads)]
+    #[arg(long, default_value = "1", value_parser = count::<usize>)]
     pub(crate) threads: usize,
     /// Print every table, not just the sums.
     #[arg(long)]

@@ -1,7 +1,9 @@
 //! Defaults of one's own: a file `nalm.toml` in the working folder. The environment comes before it, and what is typed before both.
 
 use clap::Command;
-use nalm_lab::Error;
+use clap::builder::Resettable;
+use nalm_lab::experiment::reading;
+use nalm_lab::{Error, Registry, files};
 use std::path::Path;
 
 /// What the file may say, and the option that it is the default of.
@@ -12,13 +14,13 @@ const KEYS: [(&str, &str); 5] =
 pub(crate) const FILE: &str = "nalm.toml";
 
 /// The command line with the defaults of the file, if there is one.
-pub(crate) fn apply(command: Command) -> Result<Command, Error> {
-    let text = match std::fs::read_to_string(Path::new(FILE)) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(command),
-        Err(cause) => return Err(Error::File { what: format!("cannot read {FILE}"), cause }),
-    };
-    let table: toml::Table = text.parse().map_err(|error| Error::Request(format!("{FILE}: {error}")))?;
+pub(crate) fn apply(registry: &Registry, command: Command) -> Result<Command, Error> {
+    let command = without_empty(command);
+    if !Path::new(FILE).exists() {
+        return Ok(command);
+    }
+    let text = files::read(&*registry.files, Path::new(FILE))?;
+    let table: toml::Table = reading::read(FILE, &String::from_utf8_lossy(&text))?;
     let mut command = command;
     for (key, value) in table {
         let names = KEYS.map(|(key, _)| key);
@@ -38,6 +40,15 @@ pub(crate) fn apply(command: Command) -> Result<Command, Error> {
         command = with(command, option, value.leak());
     }
     Ok(command)
+}
+
+/// The same without variables of the environment that are empty: that is how shells write that there is none.
+fn without_empty(command: Command) -> Command {
+    let command = command.mut_args(|argument| match argument.get_env().and_then(std::env::var_os) {
+        Some(value) if value.is_empty() => argument.env(Resettable::Reset),
+        _ => argument,
+    });
+    command.mut_subcommands(without_empty)
 }
 
 /// The same with a default for an option, wherever there is one of that name.

@@ -48,7 +48,7 @@ fn shown(text: &str) -> Cow<'_, str> {
 /// Does what the arguments say; the first of them is the name of the program.
 pub fn run(registry: &Registry, arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let typed: Vec<OsString> = arguments.into_iter().collect();
-    let parsed = match defaults::apply(Cli::command()) {
+    let parsed = match defaults::apply(registry, Cli::command()) {
         Ok(mut command) => {
             command.try_get_matches_from_mut(&typed).and_then(|mut found| Cli::from_arg_matches_mut(&mut found))
         }

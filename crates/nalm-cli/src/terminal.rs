@@ -91,6 +91,16 @@ pub(crate) fn width() -> Option<usize> {
     said.or_else(|| terminal_size::terminal_size().map(|(terminal_size::Width(columns), _)| columns.into()))
 }
 
+/// Lines of the terminal, as far as there is one.
+pub(crate) fn height() -> Option<usize> {
+    terminal_size::terminal_size().map(|(_, terminal_size::Height(lines))| lines.into())
+}
+
+/// So many of something, in the singular or with an s.
+pub(crate) fn counted(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
 /// How long lines of the output may be. Others than terminals take any length.
 fn room() -> Option<usize> {
     width().filter(|_| std::io::stdout().is_terminal() || std::env::var_os("COLUMNS").is_some())
@@ -109,8 +119,21 @@ pub(crate) fn fit(text: &str) -> String {
 
 /// Whether a table fits the terminal as it is.
 pub(crate) fn fits(rows: &[Vec<String>]) -> bool {
+    fits_with(rows, usize::MAX)
+}
+
+/// Whether [`table_of_names`] can make a table fit the terminal.
+pub(crate) fn can_fit(rows: &[Vec<String>]) -> bool {
+    fits_with(rows, SHORTEST)
+}
+
+/// Whether a table fits the terminal with names of at most so many letters.
+fn fits_with(rows: &[Vec<String>], names: usize) -> bool {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width = |k: usize| rows.iter().filter_map(|row| row.get(k)).map(|cell| wide(cell)).max().unwrap_or(0);
+    let width = |k: usize| {
+        let widest = rows.iter().filter_map(|row| row.get(k)).map(|cell| wide(cell)).max().unwrap_or(0);
+        if k == 0 { widest.min(names) } else { widest }
+    };
     let all = (0..columns).map(width).sum::<usize>() + 2 * columns.saturating_sub(1);
     room().is_none_or(|room| all <= room)
 }

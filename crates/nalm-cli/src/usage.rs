@@ -46,6 +46,11 @@ pub(crate) fn wrong(error: &Error, typed: &[OsString]) -> Option<String> {
             let valid = all(ContextKind::ValidValue).join(", ");
             format!("unknown {name} '{value}'{} (valid: {valid})", meant(ContextKind::SuggestedValue))
         }
+        // What does not look like an option was not meant as one.
+        (ErrorKind::UnknownArgument, Some(name), _) if !name.starts_with('-') => {
+            let name = one(ContextKind::InvalidArg).unwrap_or(name);
+            format!("'{name}' is one argument too many; see {help}")
+        }
         (ErrorKind::UnknownArgument, Some(name), _) => {
             format!("unknown option '{name}'{} ({help} lists all)", meant(ContextKind::SuggestedArg))
         }
@@ -77,13 +82,15 @@ fn origin(command: &Command, option: &str, typed: &[OsString]) -> Option<String>
     let long = option.strip_prefix("--")?;
     let argument = declared(command, long)?;
     let of_this = |word: &str| {
-        let short = argument.get_short().is_some_and(|short| word.starts_with(&format!("-{short}")));
+        // Several short ones may stand together, such as -qj2.
+        let together = word.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
+        let short = argument.get_short().is_some_and(|short| together.is_some_and(|all| all.contains(short)));
         short || word == option || word.starts_with(&format!("{option}="))
     };
     if typed.iter().any(|word| of_this(&word.to_string_lossy())) {
         return None;
     }
-    let variable = argument.get_env().filter(|name| std::env::var_os(name).is_some());
+    let variable = argument.get_env().filter(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
     Some(variable.map_or_else(|| format!("{}: {long}", defaults::FILE), |name| name.to_string_lossy().into_owned()))
 }
 

@@ -46,7 +46,7 @@ fn parts_together_are_the_whole() {
             ("SLURM_CPUS_PER_TASK", "1"),
         ];
         let text = with(here, &["run", "t.toml", "--store", "parts", "--shard", "auto"], &variables);
-        assert!(text.contains(&format!("part {} of 0 to 5, by SLURM_ARRAY_TASK_ID", id - 11)), "{text}");
+        assert!(text.contains(&format!("part {} of 6, counted from 0, by SLURM_ARRAY_TASK_ID", id - 11)), "{text}");
         assert!(text.contains("on 1 thread\n"), "{text}");
     }
     assert_eq!(rows(here, "whole"), rows(here, "parts"));
@@ -207,7 +207,10 @@ fn schedulers_are_given_scripts_that_do_the_work() {
             let set: Vec<(&str, &str)> = set.iter().map(|(name, value)| (*name, &**value)).collect();
             let output = task(&fakes.script(), &set);
             let text = String::from_utf8_lossy(&output.stderr).into_owned();
-            assert!(output.status.success() && text.contains(&format!("part {k} of 0 to 2, by ")), "{name}: {text}");
+            assert!(
+                output.status.success() && text.contains(&format!("part {k} of 3, counted from 0, by ")),
+                "{name}: {text}"
+            );
         }
         assert_eq!(rows(here, name), rows(here, "whole"), "{name}");
         assert_eq!(checked(here, name, "duplicates"), 0);
@@ -358,7 +361,7 @@ fn workers_on_this_machine_do_the_work_without_anybody() {
     let text = done(nalm(here, &["status", "t.toml", "--store", "results", "--watch", "1"]));
     assert!(text.contains("40 of 40"), "{text}");
     let log = std::fs::read_to_string(here.join("results/jobs/nalm-t-1.log")).unwrap();
-    assert!(log.contains("part 1 of 0 to 1"), "{log}");
+    assert!(log.contains("part 1 of 2, counted from 0"), "{log}");
 }
 
 #[test]

@@ -598,3 +598,30 @@ fn a_damaged_network_is_found() {
     std::fs::write(&network, bytes).unwrap();
     succeed(here, &["store", "check", "results"]);
 }
+
+/// What never ends is no file, and what does not fit the memory is refused before it is read.
+#[cfg(unix)]
+#[test]
+fn endless_files_are_refused() {
+    let folder = folder();
+    let here = folder.path();
+    assert!(std::process::Command::new("mkfifo").arg(here.join("pipe")).status().unwrap().success());
+    // A gigabyte of nothing takes no room on the disk.
+    std::fs::File::create(here.join("large")).unwrap().set_len(1 << 30).unwrap();
+    for (file, hint) in [
+        ("/dev/zero", "cannot read /dev/zero: it is no file"),
+        ("pipe", "cannot read pipe: it is no file"),
+        (".", "cannot read .: it is no file"),
+        ("large", "large needs about "),
+    ] {
+        for arguments in [
+            &["train", "--task", "table", "--target", "t", "--memory", "100MB", "--data", file][..],
+            &["run", "--memory", "100MB", file],
+        ] {
+            let output = ends(here, arguments);
+            let said = text(&output.stderr);
+            assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+            assert!(said.contains(hint) && said.lines().count() == 1, "{arguments:?}: {said}");
+        }
+    }
+}

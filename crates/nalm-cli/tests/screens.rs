@@ -46,6 +46,11 @@ fn descriptions() {
         &["describe", "stg-nmu"],
         &["describe", "arithmetic"],
         &["describe", "table"],
+        &["describe", "snmu noise=U[1,2]"],
+        &["describe", "nau-snmu-batch"],
+        &["describe", "single-module", "--inputs", "5"],
+        &["describe", "arithmetc"],
+        &["list", "modules", "snmu-batch"],
     ];
     insta::assert_snapshot!(screens(here.path(), all));
 }

@@ -1,7 +1,9 @@
 //! How much memory runs may take. What would need more is refused before anything is allocated, with the figure.
 
 use crate::error::{Result, ensure};
+use crate::files::{self, Files};
 use std::fs;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// A number of bytes that may be taken.
@@ -26,6 +28,14 @@ impl Budget {
     /// Changes it.
     pub fn set(&self, bytes: u64) {
         self.0.store(bytes, Relaxed);
+    }
+
+    /// The bytes of a file of which whoever reads it makes so many bytes of memory for each of its own. Devices and pipes are refused, and what
+    /// is too large.
+    pub fn read(&self, files: &dyn Files, path: &Path, each: f64) -> Result<Vec<u8>> {
+        let size = path.metadata().map_or(0, |about| if about.is_file() { about.len() } else { 0 });
+        self.ensure(&path.display().to_string(), each * size as f64)?;
+        files::read(files, path)
     }
 
     /// Refuses what takes more, with what it would take.

@@ -301,7 +301,7 @@ fn a_table_of_ones_own_is_a_task() {
     for (from, to, hint) in [
         ("target = \"t\"", "target = \"u\"", "unknown column 'u'"),
         ("target = \"t\"", "", "needs a target, one of its columns: a, b, t"),
-        ("data.csv", "dota.csv", "cannot read the table"),
+        ("data.csv", "dota.csv", "cannot read"),
         ("target = \"t\"", "target = \"t\"\ncolumns = \"a,t\"", "the target t is one of its own inputs"),
         ("target = \"t\"", "target = \"t\"\nsplit = \"extreme\"", "did you mean 'extremes'"),
         ("target = \"t\"", "target = \"t\"\nsplit_by = \"a\"", "split_by is for split = \"extremes\""),

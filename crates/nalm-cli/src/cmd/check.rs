@@ -85,9 +85,11 @@ pub(crate) fn run(registry: &Registry, arguments: &Check) -> Result<()> {
             }
             let formula = format!("{} = {}", model.target, model.formula);
             let (broken, rows) = (found.broken, found.rows);
-            writeln!(out, "{broken} of {rows} rows break {}", crate::shown(&formula))?;
+            let rows = if rows == 1 { "the one row".into() } else { format!("{rows} rows") };
+            writeln!(out, "{broken} of {rows} break {}", crate::shown(&formula))?;
             if found.missing > 0 {
-                writeln!(out, "{} rows lack a number and were not checked", found.missing)?;
+                let (lack, were) = if found.missing == 1 { ("row lacks", "was") } else { ("rows lack", "were") };
+                writeln!(out, "{} {lack} a number and {were} not checked", found.missing)?;
             }
         }
     }

@@ -3,56 +3,64 @@
 use super::describe::layers;
 use super::run::{complete, whole};
 use crate::arguments::{Compare, Run};
-use crate::terminal::{To, Tone, paint, table_of_names};
+use crate::terminal::{To, Tone, can_fit, paint, paragraph, table_of_names};
 use anyhow::{Result, ensure};
-use nalm_lab::experiment::{self, Experiment, Overrides};
+use nalm_lab::experiment::{self, Experiment, Group, Overrides, reading};
+use nalm_lab::run::Spec;
 use nalm_lab::stats::beta;
 use nalm_lab::stats::shown::p_value;
 use nalm_lab::summary::metric::sparsity;
 use nalm_lab::summary::{Against, Cell, Results, show};
 use nalm_lab::{Error, Registry};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Columns of the small plot between 0 and 1.
 const PLOT: usize = 41;
 
 pub(crate) fn run(registry: &Registry, arguments: &Compare) -> Result<()> {
     let page = arguments.html.as_deref().map(split).transpose()?;
-    let mut experiment = experiment(registry, arguments)?;
-    let firsts = experiment.groups.iter().filter(|group| group.place == experiment.groups[0].place);
-    firsts.for_each(|group| super::train::hint(registry, &experiment.runs[group.runs.start]));
+    let experiment = experiment(registry, arguments)?;
     let run = Run::of_store(&arguments.store, arguments.threads);
-    complete(registry, &run, std::slice::from_ref(&experiment), whole, |_| Ok(()))?;
+    // Whatever is wrong with the store is said after the table: rows that can be trusted are worth one.
+    complete(registry, &run, std::slice::from_ref(&experiment), whole, |_| {
+        show_all(registry, arguments, &experiment, page)
+    })
+}
+
+/// The table of the comparison, and its page.
+fn show_all(
+    registry: &Registry,
+    arguments: &Compare,
+    experiment: &Experiment,
+    page: Option<(PathBuf, String)>,
+) -> Result<()> {
     let index = registry.store(&arguments.store).existing()?;
     let contents = index.contents(experiment.ids().iter().map(String::as_str))?;
-    {
-        let results = registry.results(&experiment, &contents);
-        match arguments.json {
-            true => super::print_json(&as_json(&results))?,
-            false => write!(std::io::stdout().lock(), "{}", as_text(&results))?,
-        }
+    let results = registry.results(experiment, &contents);
+    match arguments.json {
+        true => super::print_json(&as_json(arguments, &results))?,
+        false => write!(std::io::stdout().lock(), "{}", as_text(&results))?,
     }
     if let Some((folder, name)) = page {
-        experiment.name = name;
-        registry.report(&experiment, &contents, &folder)?;
-        let page = folder.join(format!("{}.html", experiment.name));
+        let page = folder.join(format!("{name}.html"));
+        let found = registry.report(&Experiment { name, ..experiment.clone() }, &contents, &folder)?;
+        super::report::tell(&folder, &found);
         let page = page.strip_prefix(".").unwrap_or(&page).display();
         say!("{page} is written, its figure and tables beside it");
     }
-    super::sound(&index)
+    Ok(())
 }
 
 /// The folder of a page and its name, without the ending.
-pub(crate) fn split(page: &Path) -> Result<(std::path::PathBuf, String)> {
+pub(crate) fn split(page: &Path) -> Result<(PathBuf, String)> {
     let text = format!("{} must be a file whose name ends in .html", page.display());
     let stem = page.file_stem().filter(|_| page.extension().is_some_and(|ending| ending == "html"));
     let stem = stem.ok_or(Error::Request(text))?;
     let folder = page.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let there = || Error::Request(format!("{} is no folder, so no page can be written there", folder.display()));
-    ensure!(folder.is_dir(), there());
+    super::ensure_place(page)?;
     Ok((folder.into(), stem.to_string_lossy().into_owned()))
 }
 
@@ -76,12 +84,14 @@ pub(crate) fn experiment(registry: &Registry, arguments: &Compare) -> Result<Exp
         |label: &str| Error::Request(format!("{label} is there twice; leave one out, or choose something else of it"));
     ensure!(twice.is_none(), text(twice.map_or("", |(_, label)| label)));
     own_options(registry, arguments, &overrides)?;
-    let on = if ranges.is_empty() { String::new() } else { format!(" on {}", ranges.join(" and ")) };
-    let operation = arguments.operation.map_or(String::new(), |operation| format!(", {operation}"));
-    let steps = overrides.set.iter().find(|(key, _)| key == "steps");
-    let steps = steps.map_or(String::new(), |(_, steps)| format!(", {steps} steps"));
+    let given = |key: &str| overrides.set.iter().any(|(known, _)| known == key);
+    let missing = ["data", "target"].into_iter().filter(|key| task.declares(key) && !given(key)).collect::<Vec<_>>();
+    let wanted = [("data", "--set data=FILE"), ("target", "--set target=COLUMN")];
+    let wanted: Vec<&str> = wanted.into_iter().filter(|(key, _)| missing.contains(key)).map(|(_, text)| text).collect();
+    let table = || Error::Request(format!("{} needs {}", task.name(), wanted.join(" and ")));
+    ensure!(wanted.is_empty(), table());
     let mut text = String::new();
-    writeln!(text, "title = {}", quoted(&format!("{}{on} ({}{operation}{steps})", several(&labels), arguments.task)))?;
+    writeln!(text, "title = {}", quoted(&several(&labels)))?;
     writeln!(text, "analysis = {}", quoted(&about(arguments, &overrides)))?;
     writeln!(text, "task = {}", quoted(&arguments.task))?;
     writeln!(text, "baselines = [{}]", quoted(labels[0]))?;
@@ -100,7 +110,25 @@ pub(crate) fn experiment(registry: &Registry, arguments: &Compare) -> Result<Exp
     let operation = arguments.operation.map_or(String::new(), |operation| format!(" --operation {operation}"));
     let seeds = format!(" --seeds {}", arguments.seeds);
     let command = format!("nalm compare{typed}{task}{operation}{}{seeds}", overrides.typed());
-    Ok(Experiment { command, ..checked })
+    let title = title(&several(&labels), &checked, &overrides);
+    Ok(Experiment { command, title, ..checked })
+}
+
+/// What is compared, and on what: everything in which another comparison may differ, whether it was typed or is the default.
+fn title(models: &str, experiment: &Experiment, overrides: &Overrides) -> String {
+    let firsts =
+        experiment.groups.iter().filter(|group| group.model == 0).map(|group| &experiment.runs[group.runs.start]);
+    let place = |run: &Spec| format!("on {}, tested on {}", run.text("range"), run.text("test_range"));
+    let places: Vec<String> = firsts.filter(|run| !run.text("range").is_empty()).map(place).collect();
+    let on = if places.is_empty() { String::new() } else { format!(" {}", places.join(", and ")) };
+    let first = &experiment.runs[0];
+    let steps = first.whole("steps").map(|steps| format!("{steps} steps"));
+    let operation = Some(first.text("operation")).filter(|name| !name.is_empty()).map(String::from);
+    // The rest as it was typed.
+    let rest = overrides.set.iter().filter(|(key, _)| !["steps", "operation"].contains(&key.as_str()));
+    let rest = rest.map(|(key, value)| format!("{key}={}", value.as_str().map_or(value.to_string(), String::from)));
+    let about = [first.task().to_string()].into_iter().chain(operation).chain(steps).chain(rest);
+    format!("{models}{on} ({})", about.collect::<Vec<_>>().join(", "))
 }
 
 /// Settings of training, which may differ from unit to unit.
@@ -186,7 +214,7 @@ fn model(registry: &Registry, text: &str) -> Result<(String, String)> {
 
 /// A value as TOML has it; text that is none in quotes.
 fn toml(value: &str) -> String {
-    if value.parse::<toml::Value>().is_ok() { value.into() } else { quoted(value) }
+    if reading::value(value).is_some() { value.into() } else { quoted(value) }
 }
 
 /// Text in the quotes of TOML, whose escapes are those of JSON.
@@ -212,7 +240,8 @@ fn several(names: &[&str]) -> String {
 /// Intervals, the plot, and the tests.
 fn as_text(results: &Results<'_>) -> String {
     let experiment = results.experiment;
-    let mut out = format!("{}\n\n", paint(To::Output, Tone::Heading, &experiment.title));
+    let title = paragraph("", "", &experiment.title);
+    let mut out = format!("{}\n\n", paint(To::Output, Tone::Heading, title.trim_end()));
     let placed = experiment.groups.iter().any(|group| group.place != experiment.groups[0].place);
     let names = |cell: &Cell| {
         let place = placed.then(|| cell.place.clone());
@@ -237,7 +266,12 @@ fn as_text(results: &Results<'_>) -> String {
         names(cell).chain(numbers).collect()
     };
     let rows = [head(&["solved", "success [95 %]", "solved at step [95 %]", "sparsity"])];
-    out += &table_of_names(rows.into_iter().chain(results.cells.iter().map(row)).collect());
+    let mut rows: Vec<Vec<String>> = rows.into_iter().chain(results.cells.iter().map(row)).collect();
+    if !can_fit(&rows) {
+        // Where the terminal is too narrow, what the rate says, too, is left out.
+        rows.iter_mut().for_each(|row| drop(row.remove(1 + usize::from(placed))));
+    }
+    out += &table_of_names(rows);
     let axis =
         format!("{:<width$}{:^third$}{:>width$}", "0", "0.5", "1", width = PLOT / 3, third = PLOT - 2 * (PLOT / 3));
     let plot = |cell: &Cell| -> Vec<String> { names(cell).chain([whiskers(cell)]).collect() };
@@ -286,10 +320,15 @@ fn whiskers(cell: &Cell) -> String {
     line.into_iter().collect::<String>().trim_end().into()
 }
 
-fn as_json(results: &Results<'_>) -> Value {
+fn as_json(arguments: &Compare, results: &Results<'_>) -> Value {
     let experiment = results.experiment;
+    let first = &experiment.runs[0];
+    let test_range = |cell: &Cell| {
+        let own = |group: &&Group| group.place == cell.place && experiment.models[group.model] == cell.label;
+        experiment.groups.iter().find(own).and_then(|group| experiment.runs[group.runs.start].get("test_range"))
+    };
     let cell = |cell: &Cell| {
-        json!({"model": cell.label, "range": cell.place, "n": cell.n, "solved": cell.solved, "success": cell.get("success"),
+        json!({"model": cell.label, "range": cell.place, "test_range": test_range(cell), "n": cell.n, "solved": cell.solved, "success": cell.get("success"),
             "solved_at": cell.get("solved_at"), "sparsity_error": beta::unclipped(cell.get("sparsity_error")),
             "test_error": cell.get("test_error")})
     };
@@ -304,5 +343,7 @@ fn as_json(results: &Results<'_>) -> Value {
     };
     let base = experiment.baselines.first().copied().unwrap_or(0);
     let pairs = (0..experiment.models.len()).filter(|&model| model != base).flat_map(|model| pair(model, base));
-    json!({"command": experiment.command, "models": results.cells.iter().map(cell).collect::<Vec<_>>(), "paired": pairs.collect::<Vec<_>>()})
+    let set: Map<String, Value> = arguments.set.iter().cloned().collect();
+    json!({"command": experiment.command, "title": experiment.title, "task": first.task(), "operation": first.get("operation"),
+        "steps": first.get("steps"), "seeds": arguments.seeds, "set": set, "models": results.cells.iter().map(cell).collect::<Vec<_>>(), "paired": pairs.collect::<Vec<_>>()})
 }

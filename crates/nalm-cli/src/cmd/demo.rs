@@ -20,6 +20,8 @@ const EVERY: u64 = 50;
 const SECONDS: f64 = 5.0;
 /// Columns and lines of a panel.
 const PANEL: (usize, usize) = (24, 12);
+/// Columns of the picture.
+const WIDTH: usize = 80;
 /// The largest noise of the sNMU.
 const NOISE: f64 = 5.0;
 
@@ -61,7 +63,7 @@ pub(crate) fn run(registry: &Registry, seeds: u64, html: Option<&Path>) -> Resul
     let nmu = Network::<f32>::single(Nmu::new(2, 1)?);
     let snmu = Network::<f32>::single(Snmu::new(2, 1)?);
     let dumb = std::env::var_os("TERM").is_some_and(|name| name == "dumb");
-    if std::io::stdout().is_terminal() && !dumb {
+    if std::io::stdout().is_terminal() && !dumb && has_room(crate::terminal::width(), crate::terminal::height()) {
         let ways = |network: &Network<f32>| {
             (0..seeds).map(|seed| Way::of(network, &task, seed, EVERY)).collect::<Result<Vec<_>>>()
         };
@@ -71,6 +73,14 @@ pub(crate) fn run(registry: &Registry, seeds: u64, html: Option<&Path>) -> Resul
     }
     table(&task, [&nmu, &snmu], seeds)
 }
+
+/// Whether the picture can move: a terminal goes up to lines that it still shows only, and must not break any. One that does not tell has room.
+fn has_room(columns: Option<usize>, lines: Option<usize>) -> bool {
+    columns.is_none_or(|columns| columns >= WIDTH) && lines.is_none_or(|lines| lines > PANEL.1 + 5)
+}
+
+/// What the signs of the picture mean.
+const LEGEND: &str = "o a seed on its way; at the end ● solved, × not; the denser, the larger the loss";
 
 /// The ways of the weights in digits, seed by seed.
 fn table(task: &SingleModule, networks: [&Network<f32>; 2], seeds: u64) -> Result<()> {
@@ -117,6 +127,7 @@ impl Picture {
         let frames = (STEPS / EVERY) as usize;
         let mut out = std::io::stdout().lock();
         writeln!(out, "Three networks learn a * b from U[-2,-1); the test is U[-6,-2). {} seeds:", self.ways[0].len())?;
+        writeln!(out, "{LEGEND}")?;
         for frame in 0..=frames {
             let text = self.frame(frame, frame == frames);
             // Up again to where the last one began.
@@ -245,7 +256,7 @@ fn page(registry: &Registry, seeds: u64, path: &Path) -> Result<()> {
         finished.into_iter().for_each(|finished| contents.insert(finished.row));
         Ok(())
     })?;
-    registry.report(&experiment, &contents, &folder)?;
+    super::report::tell(&folder, &registry.report(&experiment, &contents, &folder)?);
     say!("{} is written, its figures and their data beside it", path.display());
     Ok(())
 }
@@ -274,6 +285,13 @@ mod tests {
         for noisy in [false, true] {
             assert!(loss(1.0, 1.0, noisy) < 1e-12 && loss(0.0, 0.0, noisy) > 1.0 && loss(0.5, 0.5, noisy) > 0.1);
         }
+    }
+
+    /// In a small terminal, the table is shown; the legend fits where the picture does.
+    #[test]
+    fn a_picture_needs_room() {
+        assert!(has_room(None, None) && has_room(Some(80), Some(18)) && LEGEND.chars().count() <= WIDTH);
+        assert!(!has_room(Some(79), Some(40)) && !has_room(Some(200), Some(17)));
     }
 
     /// The last picture fits a terminal of eighty columns and shows where every seed ended.

@@ -1,12 +1,13 @@
 //! `nalm describe`: what a unit or a stack is made of, and what can be chosen of it or of a task.
 
-use crate::terminal::paragraph;
-use anyhow::Result;
-use nalm::Setting;
+use crate::terminal::{counted, paragraph};
+use anyhow::{Result, ensure};
 use nalm::architecture::Layer;
 use nalm::module::Shape;
+use nalm::{Options, Setting};
+use nalm_lab::experiment::reading;
 use nalm_lab::figure::diagram;
-use nalm_lab::task::network;
+use nalm_lab::task::{Catalogue, network};
 use nalm_lab::{Error, Registry, files};
 use std::io::Write;
 use std::path::Path;
@@ -15,9 +16,13 @@ pub(crate) fn run(registry: &Registry, model: &str, inputs: Option<usize>, svg: 
     let catalogue = &registry.catalogue;
     if let Some(file) = svg {
         let drawn = match catalogue.task(model) {
-            Ok(_) => diagram::of_task(catalogue, model)?,
+            Ok(_) => {
+                let text = format!("{model} is drawn as published; --inputs is for modules and stacks here");
+                ensure!(inputs.is_none(), Error::Request(text));
+                diagram::of_task(catalogue, model)?
+            }
             Err(_) => {
-                let layers = layers(catalogue, model)?;
+                let layers = named(catalogue, model, true)?;
                 let inputs = inputs.or(layers.first().and_then(|layer| layer.0.inputs)).unwrap_or(2);
                 diagram::of_network(
                     catalogue,
@@ -32,42 +37,57 @@ pub(crate) fn run(registry: &Registry, model: &str, inputs: Option<usize>, svg: 
     }
     let mut out = std::io::stdout().lock();
     if let Ok(task) = catalogue.task(model) {
+        let mut chosen = Options::new();
+        if let Some(inputs) = inputs {
+            let text = format!("{} takes no --inputs: they are those of its data", task.name());
+            ensure!(task.declares("inputs"), Error::Request(text));
+            chosen.set("inputs", inputs);
+        }
         write!(out, "{}", paragraph("", "  ", &format!("{}: {}", task.name(), task.summary())))?;
-        return settings(&mut out, &task.settings());
+        return settings(&mut out, &task.settings(), &chosen);
     }
-    let layers = layers(catalogue, model)?;
+    let layers = named(catalogue, model, true)?;
     let inputs = inputs.or(layers.first().and_then(|layer| layer.0.inputs)).unwrap_or(2);
     let stack = network::stack(catalogue, &layers, inputs)?;
     writeln!(out, "x [{inputs}]")?;
     for (network::Layer(layer), unit) in layers.iter().zip(stack.layers()) {
         let (spec, Shape { inputs, outputs, .. }) = (&catalogue.module(&layer.module)?.single, unit.shape());
+        let chosen = network::options(catalogue, &layer.module, &layer.options)?;
+        let chosen: String = chosen.iter().map(|(name, value)| format!(", {name}={value}")).collect();
         let recurrent = layer.steps.map_or(String::new(), |steps| format!(", {steps} steps of a recurrence"));
         writeln!(out, " │")?;
-        writeln!(out, " ▼  {} {inputs}→{outputs}, {} parameters{recurrent}", spec.label, unit.param_len())?;
+        let parameters = counted(unit.param_len(), "parameter");
+        writeln!(out, " ▼  {} {inputs}→{outputs}, {parameters}{recurrent}{chosen}", spec.label)?;
         for text in [spec.formula, &format!("{}; {}", spec.parameters, spec.allowed), spec.citation] {
             write!(out, "{}", paragraph(" │  ", " │    ", text))?;
         }
     }
     writeln!(out, " ▼")?;
-    writeln!(out, "y [{}], {} parameters in all", stack.shape().outputs, stack.param_len())?;
+    writeln!(out, "y [{}], {} in all", stack.shape().outputs, counted(stack.param_len(), "parameter"))?;
     for network::Layer(layer) in &layers {
         let spec = &catalogue.module(&layer.module)?.single;
         if !spec.options.is_empty() {
             writeln!(out, "\nOptions of {}:", spec.name)?;
-            settings(&mut out, spec.options)?;
+            settings(&mut out, spec.options, &network::options(catalogue, &layer.module, &layer.options)?)?;
         }
     }
     Ok(())
 }
 
+/// A module, a stack written with commas, or names joined as in nau-snmu.
+pub(crate) fn layers(catalogue: &Catalogue, text: &str) -> Result<Vec<network::Layer>> {
+    named(catalogue, text, false)
+}
+
 /// A module, a stack written with commas, or names joined as in nau-snmu. In a stack by names, every layer but the last has two outputs.
-pub(crate) fn layers(catalogue: &nalm_lab::task::Catalogue, text: &str) -> Result<Vec<network::Layer>> {
+/// A name that is none of them is held against tasks, too, where those are described.
+fn named(catalogue: &Catalogue, text: &str, or_task: bool) -> Result<Vec<network::Layer>> {
     // As experiment files write it, options and all.
     if text.trim_start().starts_with('[') {
-        let wrong = |error: &dyn std::fmt::Display| Error::Request(format!("cannot read the layers {text}: {error}"));
-        let table: toml::Table = toml::from_str(&format!("layers = {text}")).map_err(|error| wrong(&error))?;
+        let wrong = |error| Error::Request(format!("cannot read the layers {text}: {error}"));
+        let table: toml::Table = reading::read("layers", &format!("layers = {text}"))?;
         let layers = serde_json::to_value(table)?["layers"].take();
-        return Ok(serde_json::from_value(layers).map_err(|error| wrong(&error))?);
+        return Ok(serde_json::from_value(layers).map_err(wrong)?);
     }
     let first = text.split_whitespace().next().unwrap_or_default();
     let several = text.contains(',') || text.contains("->") || text.contains('=');
@@ -81,6 +101,15 @@ pub(crate) fn layers(catalogue: &nalm_lab::task::Catalogue, text: &str) -> Resul
     {
         names.push(name.into());
         rest = more;
+    }
+    if names.is_empty() && catalogue.module(rest).is_err() {
+        // One name that nobody knows may be meant as any of these.
+        let modules = catalogue.modules().iter().map(|module| module.single.name);
+        let aliases = catalogue.aliases().iter().map(|alias| alias.name);
+        let tasks = catalogue.tasks().iter().map(|task| task.name());
+        let known: Vec<&str> = modules.chain(aliases).chain(tasks.filter(|_| or_task)).collect();
+        let what = if or_task { "module or task" } else { "module" };
+        return Err(nalm::Error::unknown(what, rest, &known).into());
     }
     names.push(rest.into());
     let last = names.len() - 1;
@@ -107,10 +136,14 @@ fn split(text: &str) -> Vec<&str> {
     parts
 }
 
-fn settings(out: &mut dyn Write, settings: &[Setting]) -> Result<()> {
+/// What can be chosen, with what was.
+fn settings(out: &mut dyn Write, settings: &[Setting], chosen: &Options) -> Result<()> {
     let width = settings.iter().map(|setting| setting.name.len()).max().unwrap_or(0);
     for Setting { name, kind, default, meaning, .. } in settings {
-        let default = if default.is_empty() { String::new() } else { format!(" [default: {default}]") };
+        let chosen = chosen.get(name).map(|value| format!("chosen: {value}"));
+        let default = Some(format!("default: {default}")).filter(|_| !default.is_empty());
+        let said: Vec<String> = chosen.into_iter().chain(default).collect();
+        let default = if said.is_empty() { String::new() } else { format!(" [{}]", said.join("; ")) };
         let text = format!("{meaning}; {}{default}", kind.name());
         write!(out, "{}", paragraph(&format!("  {name:width$}  "), &" ".repeat(width + 4), &text))?;
     }

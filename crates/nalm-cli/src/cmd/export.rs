@@ -2,7 +2,7 @@
 
 use super::sound;
 use crate::arguments::{Ended, Export};
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use nalm_lab::experiment::{Experiment, Overrides, built_in};
 use nalm_lab::run::schedule;
 use nalm_lab::store::{Entry, Index};
@@ -21,20 +21,23 @@ pub(crate) fn run(registry: &Registry, arguments: &Export) -> Result<()> {
     for path in [&arguments.csv, &arguments.jsonl].into_iter().flatten().filter(|path| *path != Path::new("-")) {
         ensure_outside(&arguments.store, path)?;
     }
-    let wanted = Wanted::new(registry, arguments)?;
+    let both =
+        [&arguments.csv, &arguments.jsonl].into_iter().flatten().filter(|path| *path == Path::new("-")).count() > 1;
+    let text = "--csv - and --jsonl - would both go to the standard output; give one of them a file";
+    ensure!(!both, Error::Request(text.into()));
+    let wanted = Wanted::new(registry, &index, arguments)?;
+    let experiments = membership(registry, &index);
+    let of = |entry: &Entry| experiments.get(&entry.id()).map_or(&[][..], Vec::as_slice);
     if let Some(path) = &arguments.jsonl {
-        let experiments = of_all(registry, &arguments.experiment)?;
-        let of = |entry: &Entry| experiments.get(&entry.id()).map_or(&[][..], Vec::as_slice);
-        let line =
-            |entry: &Entry| match wanted.takes_all() || with_row(&index, entry, |row| wanted.takes(row, of(entry)))? {
-                true => json_line(&index, entry, of(entry)),
-                false => Ok(Vec::new()),
-            };
+        let line = |entry: &Entry| match wanted.takes_all()
+            || with_row(&index, entry, |row| wanted.takes(row, &entry.id()))?
+        {
+            true => json_line(&index, entry, of(entry)),
+            false => Ok(Vec::new()),
+        };
         write(registry, path, |out| lines(&index, line, out))?;
     }
     if let Some(path) = &arguments.csv {
-        let experiments = of_asked(registry, &index, &arguments.experiment)?;
-        let of = |entry: &Entry| experiments.get(&entry.id()).map_or(&[][..], Vec::as_slice);
         let metrics = match index.metrics() {
             Some(names) => names.iter().cloned().collect(),
             None => metrics(&index)?,
@@ -46,7 +49,7 @@ pub(crate) fn run(registry: &Registry, arguments: &Export) -> Result<()> {
             out.write_all(&end(names)?)?;
             let wrong = |error: csv::Error| Error::File { what: "cannot write CSV".into(), cause: error.into() };
             let line = |entry: &Entry| {
-                let made = |row: &Shown<'_>| match wanted.takes(row, of(entry)) {
+                let made = |row: &Shown<'_>| match wanted.takes(row, &entry.id()) {
                     true => csv_line(row, of(entry), &metrics),
                     false => Ok(Vec::new()),
                 };
@@ -60,24 +63,40 @@ pub(crate) fn run(registry: &Registry, arguments: &Export) -> Result<()> {
 
 /// Which rows are wanted: of each kind that was named, one must hold.
 struct Wanted<'a> {
-    experiments: &'a [String],
+    /// The runs of the experiments that were named.
+    runs: Option<BTreeSet<String>>,
     modules: &'a [String],
     ranges: Vec<String>,
     ends: &'a [Ended],
 }
 
 impl<'a> Wanted<'a> {
-    fn new(registry: &Registry, arguments: &'a Export) -> Result<Self> {
+    fn new(registry: &Registry, index: &Index, arguments: &'a Export) -> Result<Self> {
         arguments.module.iter().try_for_each(|module| registry.catalogue.module(module).map(drop))?;
         let ranges = arguments.range.iter().map(ToString::to_string).collect();
-        Ok(Self { experiments: &arguments.experiment, modules: &arguments.module, ranges, ends: &arguments.status })
+        let mut runs = BTreeSet::new();
+        for name in &arguments.experiment {
+            // One after the other: plans take far more memory than what is kept of them.
+            for preset in presets(registry, name) {
+                let experiment = registry.load(name, &Overrides { preset, ..Overrides::default() })?;
+                runs.extend(runs_of(registry, index, &experiment));
+            }
+        }
+        // What the store was asked for by that name counts with its changes, too.
+        let named = |experiment: &Experiment| arguments.experiment.iter().any(|name| name_of(name) == experiment.name);
+        let asked = if arguments.experiment.is_empty() { Vec::new() } else { super::status::asked(registry, index) };
+        for (experiment, _) in asked.iter().filter(|(experiment, _)| named(experiment)) {
+            runs.extend(runs_of(registry, index, experiment));
+        }
+        let runs = (!arguments.experiment.is_empty()).then_some(runs);
+        Ok(Self { runs, modules: &arguments.module, ranges, ends: &arguments.status })
     }
 
     fn takes_all(&self) -> bool {
-        self.experiments.is_empty() && self.modules.is_empty() && self.ranges.is_empty() && self.ends.is_empty()
+        self.runs.is_none() && self.modules.is_empty() && self.ranges.is_empty() && self.ends.is_empty()
     }
 
-    fn takes(&self, row: &Shown<'_>, experiments: &[String]) -> bool {
+    fn takes(&self, row: &Shown<'_>, id: &str) -> bool {
         if self.takes_all() {
             return true;
         }
@@ -96,7 +115,7 @@ impl<'a> Wanted<'a> {
             Ended::Solved => solved,
             Ended::Unsolved => !solved,
         };
-        any(self.experiments, &|name| experiments.contains(&name_of(name)))
+        self.runs.as_ref().is_none_or(|runs| runs.contains(id))
             && any(self.modules, &has_module)
             && any(&self.ranges, &|range| text("range").is_some_and(|own| own.as_ref() == range.as_str()))
             && (self.ends.is_empty() || self.ends.iter().any(ended))
@@ -155,32 +174,11 @@ fn lines(index: &Index, line: impl Fn(&Entry) -> Result<Vec<u8>, Error> + Sync, 
 /// The names of the experiments that every run belongs to.
 type Membership = BTreeMap<String, Vec<String>>;
 
-/// Of every experiment that comes with the program, and of those that were named.
-fn of_all(registry: &Registry, named: &[String]) -> Result<Membership> {
-    let names = built_in::names(&registry.catalogue).into_iter().map(String::from).chain(named.iter().cloned());
-    let loaded = names.map(|name| presets(registry, &name)).collect::<Result<Vec<_>>>()?;
-    Ok(membership(registry, loaded.into_iter().flatten()))
-}
-
-/// Of those that the store was asked for, and of those that were named: reading all of them takes a while.
-fn of_asked(registry: &Registry, index: &Index, named: &[String]) -> Result<Membership> {
-    let loaded = named.iter().map(|name| presets(registry, name)).collect::<Result<Vec<_>>>()?;
-    let asked = super::status::asked(registry, index).into_iter().map(|(experiment, _)| experiment);
-    Ok(membership(registry, loaded.into_iter().flatten().chain(asked)))
-}
-
-/// An experiment at every preset; one from a file at its own.
-fn presets(registry: &Registry, name: &str) -> Result<Vec<Experiment>> {
-    let known = built_in::names(&registry.catalogue).contains(&name);
-    let presets = if known { built_in::presets(name).into_iter().map(Some).collect() } else { vec![None] };
-    let load = |preset| Ok(registry.load(name, &Overrides { preset, ..Overrides::default() })?);
-    presets.into_iter().map(load).collect()
-}
-
-fn membership(registry: &Registry, experiments: impl Iterator<Item = Experiment>) -> Membership {
+/// By what the store was asked for: the same names, whatever is exported of it, and in whichever form.
+fn membership(registry: &Registry, index: &Index) -> Membership {
     let mut all = Membership::new();
-    for experiment in experiments {
-        for id in experiment.ids_of_all_versions(&registry.catalogue) {
+    for (experiment, _) in super::status::asked(registry, index) {
+        for id in runs_of(registry, index, &experiment) {
             let names = all.entry(id).or_default();
             if !names.contains(&experiment.name) {
                 names.push(experiment.name.clone());
@@ -188,6 +186,17 @@ fn membership(registry: &Registry, experiments: impl Iterator<Item = Experiment>
         }
     }
     all
+}
+
+/// The runs of an experiment that are there.
+fn runs_of(registry: &Registry, index: &Index, experiment: &Experiment) -> impl Iterator<Item = String> {
+    experiment.ids_of_all_versions(&registry.catalogue).into_iter().filter(|id| index.has(id))
+}
+
+/// Every preset of an experiment; of one from a file its own.
+fn presets(registry: &Registry, name: &str) -> Vec<Option<String>> {
+    let known = built_in::names(&registry.catalogue).contains(&name);
+    if known { built_in::presets(name).into_iter().map(Some).collect() } else { vec![None] }
 }
 
 /// A row with its experiments. Rows have their keys in order, so that this one finds its place without reading all of them; rows of
@@ -288,7 +297,7 @@ fn csv_line(row: &Shown<'_>, experiments: &[String], metrics: &[String]) -> csv:
     let cell = |name: &str| spec.get(name).map(|value| plain(value));
     let object = |name: &str| -> Option<Pairs<'_>> { serde_json::from_str(spec.get(name)?.get()).ok() };
     let mut line = line();
-    line.write_field(experiments.join(" "))?;
+    line.write_field(experiments.join("; "))?;
     // The module, or the layers of a stack.
     line.write_field(&*["layers", "module", "head"].into_iter().find_map(cell).unwrap_or_default())?;
     line.write_field(flat(&object("options").or_else(|| object("settings")).unwrap_or_default()))?;

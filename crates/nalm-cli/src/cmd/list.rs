@@ -12,6 +12,7 @@ use nalm::task::PAPER_RANGES;
 use nalm_lab::Registry;
 use nalm_lab::experiment::{Overrides, built_in};
 use nalm_lab::run::schedule::Written;
+use nalm_lab::task::Alias;
 use serde_json::{Map, Value, json};
 use std::fmt::Debug;
 use std::io::Write;
@@ -22,9 +23,17 @@ type Entry = Vec<(&'static str, Value)>;
 pub(crate) fn run(registry: &Registry, what: Option<Listing>, name: Option<&str>, json: bool) -> Result<()> {
     let Some(what) = what else { return listings(json) };
     let mut entries = entries(registry, what)?;
+    if let (Listing::Modules, Some(name)) = (what, name) {
+        // Names that stand for one with a choice are not listed, but known.
+        let alias = registry.catalogue.aliases().iter().find(|alias| alias.name == name);
+        entries.extend(alias.map(|alias| of_alias(registry, alias)).transpose()?);
+    }
     if let Some(name) = name {
         let names: Vec<String> = entries.iter().map(|entry| plain(&entry[0].1)).collect();
-        let all: Vec<&str> = names.iter().map(String::as_str).collect();
+        let mut all: Vec<&str> = names.iter().map(String::as_str).collect();
+        if let Listing::Modules = what {
+            all.extend(registry.catalogue.aliases().iter().map(|alias| alias.name));
+        }
         let place = all.iter().position(|known| *known == name);
         let place = place.ok_or_else(|| nalm::Error::unknown(one(what), name, &all))?;
         entries = vec![entries.swap_remove(place)];
@@ -190,6 +199,16 @@ fn entry(spec: &nalm::module::Spec<f32>) -> Entry {
         ("options", names(spec.options)),
         ("citation", spec.citation.into()),
     ]
+}
+
+/// The module that a name stands for, under that name.
+fn of_alias(registry: &Registry, alias: &Alias) -> Result<Entry> {
+    let Alias { name, label, module, option, value } = *alias;
+    let mut whole = entry(&registry.catalogue.module(module)?.single);
+    whole[0].1 = name.into();
+    whole[1].1 = label.into();
+    whole.insert(2, ("stands_for", format!("{module} with {option}={value}").into()));
+    Ok(whole)
 }
 
 fn names(settings: &[Setting]) -> Value {

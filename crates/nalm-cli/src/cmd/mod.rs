@@ -24,11 +24,13 @@ pub(crate) mod submit;
 pub(crate) mod train;
 pub(crate) mod verify;
 
+use crate::terminal::counted;
 use anyhow::{Result, ensure};
 use nalm_lab::Error;
 use nalm_lab::store::Index;
 use serde::Serialize;
 use std::io::Write;
+use std::path::Path;
 
 /// More problems than this are not listed one by one.
 const MOST_LISTED: usize = 20;
@@ -36,10 +38,19 @@ const MOST_LISTED: usize = 20;
 /// Names what is wrong with a store, and fails if anything is.
 fn sound(index: &Index) -> Result<()> {
     index.problems.iter().take(MOST_LISTED).for_each(|problem| say!("{problem}"));
-    let n = index.problems.len();
-    let text = format!("{n} problems in the store; rows that cannot be trusted are not used");
-    ensure!(n == 0, Error::Unsound(text));
-    Ok(())
+    let Some(repair) = index.repair() else { return Ok(()) };
+    let problems = counted(index.problems.len(), "problem");
+    Err(Error::Unsound(format!("{problems} in the store; rows that cannot be trusted are not used; {repair}")).into())
+}
+
+/// Refuses a file that cannot be written, before anybody waits for what goes there. Folders that are missing are made later.
+fn ensure_place(file: &Path) -> Result<()> {
+    let name = file.display();
+    ensure!(!file.is_dir(), Error::Request(format!("{name} is a folder; give the name of a file in it")));
+    let above = file.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty());
+    let first = above.into_iter().find(|folder| folder.exists());
+    let wrong = |folder: &Path| Error::Request(format!("{name} cannot be written: {} is no folder", folder.display()));
+    first.filter(|folder| !folder.is_dir()).map_or(Ok(()), |folder| Err(wrong(folder).into()))
 }
 
 /// Prints a value as one line of JSON to the standard output.

@@ -61,8 +61,10 @@ pub(crate) fn write(registry: &Registry, experiments: &[Experiment], store: &Pat
         let contents =
             index.contents(experiment.ids_of_all_versions(&registry.catalogue).iter().map(String::as_str))?;
         let found = registry.report(experiment, &contents, out)?;
-        if output.png {
-            found.figures.iter().try_for_each(|name| figure::png::write(&*registry.files, out, name))?;
+        tell(out, &found);
+        for name in found.figures.iter().filter(|_| output.png) {
+            figure::png::write(&*registry.files, out, name)?;
+            written(&out.join(format!("{name}.png")));
         }
         all.push(found);
     }
@@ -99,8 +101,23 @@ pub(crate) fn write(registry: &Registry, experiments: &[Experiment], store: &Pat
     }
     if all.len() > 1 {
         report::write_index(&all, &*registry.files, out)?;
+        ["index.html", "index.md"].iter().for_each(|name| written(&out.join(name)));
     }
     sound(&index)
+}
+
+/// Names the files of a page, to whoever wants to know everything.
+pub(super) fn tell(folder: &Path, found: &Found) {
+    let figures = found.figures.iter().flat_map(|name| [format!("{name}.svg"), format!("{name}.csv")]);
+    let page = ["html", "md"].map(|ending| format!("{}.{ending}", found.name));
+    figures.chain(page).for_each(|name| written(&folder.join(name)));
+}
+
+/// Names a file as it is written, to whoever wants to know everything.
+fn written(file: &Path) {
+    if crate::terminal::is_verbose() {
+        say!("{} is written", file.strip_prefix(".").unwrap_or(file).display());
+    }
 }
 
 /// How many runs are there, unless all are.

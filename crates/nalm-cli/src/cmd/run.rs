@@ -4,6 +4,7 @@ use super::sound;
 use crate::arguments::{Reproduce, Run, Sharded};
 use crate::progress::{Progress, duration};
 use crate::signal::Listening;
+use crate::terminal::counted;
 use anyhow::{Result, bail};
 use nalm_lab::cluster::{Others, Plan, environment};
 use nalm_lab::experiment::Experiment;
@@ -28,7 +29,8 @@ pub(crate) fn run(registry: &Registry, arguments: &Sharded) -> Result<()> {
             |runs: Vec<&Spec>| -> Vec<Spec> { runs.into_iter().filter(|run| !found.has(&run.id())).cloned().collect() };
         let (all, own) = (plan.part(shard).len(), missing(plan.part(shard)));
         let by = told.map_or(String::new(), |name| format!(", by {name}"));
-        say!("part {} of 0 to {}{by}: {all} runs, {} of them to do", shard.index(), shard.of() - 1, own.len());
+        let (part, parts) = (shard.index(), shard.of());
+        say!("part {part} of {parts}, counted from 0{by}: {}, {} of them to do", counted(all, "run"), own.len());
         let worker = RandomState::new().build_hasher().finish();
         let others = if arguments.steal { missing(plan.others(shard, worker)) } else { Vec::new() };
         // Long runs take several threads if there are few, so that those of others must wait; short ones follow at once.
@@ -72,7 +74,7 @@ fn carry_out(
     turns: impl FnOnce(&[Spec], &Index) -> Result<(Turns, bool)>,
     then: impl FnOnce(&[Experiment]) -> Result<()>,
 ) -> Result<()> {
-    let experiments = registry.load_all(&arguments.choice.experiments, &arguments.overrides()?)?;
+    let experiments = registry.load_all(&arguments.choice.experiments, &arguments.choice.overrides()?)?;
     complete(registry, arguments, &experiments, turns, then)
 }
 
@@ -98,12 +100,17 @@ pub(crate) fn complete(
     let done = plan.iter().filter(|run| found.has(&run.id())).count();
     let missing = turns.concat();
     let threads = threads(arguments.threads);
+    let prepared = prepare(&registry.catalogue, &missing, &Resources { mnist: arguments.mnist.clone() });
     if !arguments.dry_run {
-        prepare(&registry.catalogue, &missing, &Resources { mnist: arguments.mnist.clone() })?;
+        prepared?;
+    } else if let Err(error) = prepared {
+        say!("before it can be run: {error:#}");
     }
+    hints(registry, experiments, &found);
     say!("{}", outlook(registry, &missing, (plan.len(), done), threads, arguments.dry_run));
     if found.torn > 0 {
-        say!("{} torn lines in the store, as a killed process leaves them; their runs are done again", found.torn);
+        let torn = counted(found.torn, "torn line");
+        say!("{torn} in the store, as a killed process leaves them; their runs are done again");
     }
     let mut failed: Vec<Row> = Vec::new();
     if !arguments.dry_run && !missing.is_empty() {
@@ -130,10 +137,12 @@ pub(crate) fn complete(
     let reason = first.reason.as_deref().unwrap_or("no reason is known");
     let what = format!("{} with seed {}: {reason}", first.spec.module(), first.spec.seed());
     let n = failed.len();
-    bail!("{n} runs could not be carried out and are missing; the same command tries them again ({what})")
+    let (runs, are) = (counted(n, "run"), if n == 1 { "is" } else { "are" });
+    bail!("{runs} could not be carried out and {are} missing; the same command tries again ({what})")
 }
 
-/// What there is to do. How long it takes is only known while it is done, so that a guess is made for nobody but who asks what would be done.
+/// What there is to do. How long it takes is only known while it is done, so that a guess is made for nobody but who asks what would be done, and
+/// for who would wait for hours.
 fn outlook(
     registry: &Registry,
     missing: &[Spec],
@@ -141,20 +150,33 @@ fn outlook(
     threads: usize,
     dry: bool,
 ) -> String {
-    let (runs, s) =
-        (if planned == 1 { "1 run".into() } else { format!("{planned} runs") }, if threads == 1 { "" } else { "s" });
+    let (runs, on) = (counted(planned, "run"), counted(threads, "thread"));
+    let seconds = pool::cost(&registry.catalogue, missing) / threads as f64;
+    let guess = duration(seconds);
     match (planned, missing.len()) {
         (0, _) => "nothing is run for this".into(),
         (_, 0) if done == planned => format!("{runs}, all done"),
         (_, 0) => format!("{runs}, {done} done, nothing to do here"),
         (_, to_do) if dry => {
-            let guess = duration(pool::cost(&registry.catalogue, missing) / threads as f64);
-            format!(
-                "{runs}, {done} done, {to_do} to do: roughly {guess} on {threads} thread{s} with nothing else to do"
-            )
+            format!("{runs}, {done} done, {to_do} to do: roughly {guess} on {on} with nothing else to do")
         }
-        (_, to_do) => format!("{runs}, {done} done, {to_do} to do on {threads} thread{s}"),
+        (_, to_do) if seconds > LONG => format!(
+            "{runs}, {done} done, {to_do} to do on {on}: roughly {guess}; stop it whenever you like, the same command continues"
+        ),
+        (_, to_do) => format!("{runs}, {done} done, {to_do} to do on {on}"),
     }
+}
+
+/// Whoever has to wait for more seconds than this wants to know it before.
+const LONG: f64 = 3_600.0;
+
+/// Says which units cannot represent what they are to learn, before they are trained in vain. What comes with the program has some on purpose.
+fn hints(registry: &Registry, experiments: &[Experiment], found: &Index) {
+    let chosen = |experiment: &&Experiment| !experiment.is_built_in() || experiment.command.contains("operation=");
+    let groups =
+        experiments.iter().filter(chosen).flat_map(|e| e.groups.iter().map(move |group| &e.runs[group.runs.clone()]));
+    let to_do = groups.filter(|runs| runs.iter().any(|run| !found.has(&run.id()))).filter_map(|runs| runs.first());
+    super::train::hint(registry, to_do);
 }
 
 /// Before anything is started: without images there is no use in training numbers first.
@@ -167,8 +189,6 @@ pub(crate) fn prepare(catalogue: &Catalogue, runs: &[Spec], resources: &Resource
 /// Says what came of a run, to whoever wants to know everything.
 fn tell(row: &Row) {
     if crate::terminal::is_verbose() {
-        let (spec, on) = (&row.spec, row.spec.text("range"));
-        let on = if on.is_empty() { spec.task() } else { on };
         let end = match row.solved_at() {
             Some(step) => format!("solved at step {step}"),
             None if row.is_failed() => "failed".into(),
@@ -176,7 +196,13 @@ fn tell(row: &Row) {
             None if row.is_solved() => "solved".into(),
             None => "done".into(),
         };
-        say!("{} on {on}, seed {}: {end}", spec.module(), spec.seed());
+        let spec = &row.spec;
+        let sizes = [("inputs", "input"), ("steps", "step")];
+        let sizes = sizes.iter().filter_map(|(key, what)| Some(counted(spec.whole(key)? as usize, what)));
+        let operation = Some(spec.text("operation").to_string()).filter(|name| !name.is_empty());
+        let more: Vec<String> = operation.into_iter().chain(sizes).collect();
+        let more = if more.is_empty() { String::new() } else { format!(" ({})", more.join(", ")) };
+        say!("{}, seed {}: {end}{more}", spec.about(), spec.seed());
     }
 }
 

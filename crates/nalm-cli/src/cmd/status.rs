@@ -4,7 +4,7 @@ use super::sound;
 use crate::arguments::{Cli, Status, Verb};
 use crate::exit::Incomplete;
 use crate::progress::duration;
-use crate::terminal::{To, Tone, paint, table_of_names};
+use crate::terminal::{To, Tone, counted, paint, paragraph, table_of_names};
 use anyhow::{Result, ensure};
 use clap::Parser;
 use nalm_lab::cluster::{self, Estimate};
@@ -66,7 +66,8 @@ impl Outlook {
             writeln!(out, "  by {:width$} {rows:>6}  {share:3.0} %", crate::shown(host))?;
         }
         let Estimate { seconds, rows, .. } = self.to_go;
-        let source = if rows > 0 { format!("measured from {rows} rows") } else { "not measured yet".into() };
+        let source =
+            if rows > 0 { format!("measured from {}", counted(rows, "row")) } else { "not measured yet".into() };
         if seconds > 0.0 { writeln!(out, "about {} of one core to go, {source}", duration(seconds)) } else { Ok(()) }
     }
 }
@@ -118,16 +119,20 @@ fn once(registry: &Registry, arguments: &Status) -> Result<()> {
             found(registry, &index, arguments.all)?
         }
     };
-    // Experiments share runs: one that was not asked for is only worth a line if it has some of its own.
+    // Experiments share runs: one that comes with the program and was not asked for has a line at its default preset, and others if they have
+    // some of their own.
     let mut explained: BTreeSet<String> = BTreeSet::new();
     let mut all: Vec<Standing<'_>> = Vec::new();
     for (experiment, typed) in &experiments {
         let mut standing = standing(registry, (experiment, typed), &index, &failed, &conflicts);
         let own = experiment.ids_of_all_versions(&registry.catalogue).into_iter().filter(|id| index.has(id));
         // Every one is taken in, whatever the first of them says.
-        standing.is_news = own.filter(|id| explained.insert(id.clone())).count() > 0;
+        let own = own.filter(|id| explained.insert(id.clone())).count() > 0;
+        let is_first = all.iter().all(|other| other.experiment != experiment.name);
+        standing.is_news = own || (is_first && experiment.is_built_in() && standing.done > 0);
         all.push(standing);
     }
+    let other = others(&index, &explained);
     let is_shown = |s: &&Standing<'_>| s.runs > 0 && (named || arguments.all || s.is_news || !s.failed.is_empty());
     let missing: usize = all.iter().map(|s| s.missing).sum();
     let all: Vec<&Standing<'_>> = all.iter().filter(is_shown).collect();
@@ -140,6 +145,9 @@ fn once(registry: &Registry, arguments: &Status) -> Result<()> {
         let problems: Vec<String> = index.problems.iter().map(ToString::to_string).collect();
         let mut value = json!({"rows": rows, "segments": segments, "torn": index.torn, "duplicates": index.duplicates,
             "failed": failures, "problems": problems, "experiments": all});
+        if let (false, Some((runs, made_by))) = (named, &other) {
+            value["other_runs"] = json!({"runs": runs, "made_by": made_by});
+        }
         if let Some(Outlook { hosts, to_go }) = &outlook {
             value["hosts"] = json!(hosts);
             value["to_go"] = json!({"core_seconds": to_go.seconds, "measured_rows": to_go.rows});
@@ -148,17 +156,24 @@ fn once(registry: &Registry, arguments: &Status) -> Result<()> {
     } else {
         let mut out = std::io::stdout().lock();
         let store = arguments.store.to_string_lossy();
-        let counted = |n: usize, what: &str| if n > 0 { format!(", {n} {what}") } else { String::new() };
         let Index { torn, duplicates, problems, .. } = &index;
-        let rest = counted(failures, "failed") + &counted(*torn, "torn lines") + &counted(*duplicates, "duplicates");
-        let rest = rest + &counted(problems.len(), "problems");
-        let s = |n: usize| if n == 1 { "" } else { "s" };
-        let (runs, parts) = (format!("{rows} run{}", s(rows)), format!("{segments} segment{}", s(segments)));
+        let failures = if failures > 0 { format!(", {failures} failed") } else { String::new() };
+        let rest = [(*torn, "torn line"), (*duplicates, "duplicate"), (problems.len(), "problem")];
+        let rest = rest.into_iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!(", {}", counted(n, what)));
+        let rest = failures + &rest.collect::<String>();
+        let (runs, parts) = (counted(rows, "run"), counted(segments, "segment"));
         writeln!(out, "{}: {runs} in {parts}{rest}", crate::shown(&store))?;
         if !all.is_empty() {
             let head = ["experiment", "preset", "done"].map(String::from).to_vec();
             let rows = [head].into_iter().chain(all.iter().map(|s| line(s, named)));
             write!(out, "\n{}", table_of_names(rows.collect()))?;
+        }
+        if let (false, Some((runs, made_by))) = (named, &other) {
+            let text = format!(
+                "{} in the store, made by {made_by}, whose experiments have changed or are not here any more; nalm export shows them",
+                counted(*runs, "other run")
+            );
+            write!(out, "\n{}", paragraph("", "", &crate::shown(&text)))?;
         }
         if !named && !arguments.all {
             writeln!(out, "\n--all lists the other experiments that come with nalm, too.")?;
@@ -170,10 +185,40 @@ fn once(registry: &Registry, arguments: &Status) -> Result<()> {
         }
     }
     sound(&index)?;
-    let text = format!("{missing} runs are missing; nalm run carries them out");
+    let (are, them) = if missing == 1 { ("is", "it") } else { ("are", "them") };
+    let text = format!("{} {are} missing; nalm run carries {them} out", counted(missing, "run"));
     ensure!(missing == 0 || !named, Incomplete { missing, text });
     Ok(())
 }
+
+/// How many runs belong to no experiment that is known here, and the commands that made them.
+fn others(index: &Index, explained: &BTreeSet<String>) -> Option<(usize, String)> {
+    // What a larger store was asked for is not looked up.
+    if index.entries().len() > MOST_PLANNED {
+        return None;
+    }
+    let command = |arguments: &[String]| match arguments {
+        [] => "another program".to_string(),
+        typed => format!("nalm {}", typed.join(" ")),
+    };
+    let all: Vec<_> = index.entries().iter().filter(|entry| !explained.contains(&entry.id())).collect();
+    let commands: BTreeSet<String> =
+        all.iter().map(|entry| command(&index.sessions[entry.session()].arguments)).collect();
+    let more = commands.len().saturating_sub(MOST_COMMANDS);
+    let mut shown: Vec<String> = commands.into_iter().take(MOST_COMMANDS).collect();
+    if more > 0 {
+        shown.push(format!("{more} more"));
+    }
+    let made_by = match shown.as_slice() {
+        [] => return None,
+        [one] => one.clone(),
+        [rest @ .., last] => format!("{} and {last}", rest.join(", ")),
+    };
+    Some((all.len(), made_by))
+}
+
+/// More commands than this are counted and not named.
+const MOST_COMMANDS: usize = 3;
 
 fn reason(row: &Row) -> String {
     row.reason.clone().unwrap_or_default()
@@ -215,7 +260,7 @@ fn standing<'a>(
     Standing { experiment: name, preset, changes, done, runs, missing, conflicting, earlier, failed, is_news: true }
 }
 
-/// What was asked of the store, somebody's own experiments first, then those that come with the program, at every preset.
+/// What was asked of the store, somebody's own experiments first, then those that come with the program, each at its default preset first.
 fn found(registry: &Registry, index: &Index, all: bool) -> Result<Vec<Asked>> {
     let built_in = built_in::names(&registry.catalogue);
     let mut asked = asked(registry, index);
@@ -228,13 +273,12 @@ fn found(registry: &Registry, index: &Index, all: bool) -> Result<Vec<Asked>> {
     asked.sort_by_cached_key(order);
     let ids = asked.iter().flat_map(|(experiment, _)| experiment.ids_of_all_versions(&registry.catalogue));
     let explained: BTreeSet<String> = ids.filter(|id| index.has(id)).collect();
-    if !all && explained.len() >= index.entries().len() {
-        // Nothing is left to explain, and reading all experiments takes a while.
-        return Ok(asked);
-    }
+    // Where nothing is left to explain, one preset of each will do: reading all of them takes a while.
+    let every = all || explained.len() < index.entries().len();
     for name in &built_in {
-        for preset in built_in::presets(name) {
-            let own = (registry.load(name, &Overrides::preset(&preset))?, String::new());
+        let presets = built_in::presets(name).into_iter().filter(|_| every).map(Some);
+        for preset in [None].into_iter().chain(presets) {
+            let own = (registry.load(name, &Overrides { preset, ..Overrides::default() })?, String::new());
             if seen.insert(key(&own)) {
                 asked.push(own);
             }
@@ -276,7 +320,7 @@ fn requests(registry: &Registry, session: &Session) -> Vec<Asked> {
         }
         _ => return Vec::new(),
     };
-    let Ok(overrides) = run.overrides() else { return Vec::new() };
+    let Ok(overrides) = run.choice.overrides() else { return Vec::new() };
     let loaded = registry.load_all(&run.choice.experiments, &overrides).unwrap_or_default();
     loaded.into_iter().map(|experiment| (experiment, overrides.typed())).collect()
 }

@@ -2,6 +2,7 @@
 
 use super::sound;
 use crate::arguments::Store as Action;
+use crate::terminal::counted;
 use anyhow::Result;
 use nalm_lab::Registry;
 use nalm_lab::store::{self, Store};
@@ -20,12 +21,12 @@ pub(crate) fn run(registry: &Registry, action: &Action) -> Result<()> {
         Action::Compact { store } => {
             let index = registry.store(store).existing()?;
             let hash = store::compact(&index, &mut BufWriter::new(std::io::stdout().lock()))?;
-            say!("{} rows, sha256 {hash}", index.entries().len());
+            say!("{}, sha256 {hash}", counted(index.entries().len(), "row"));
             Ok(())
         }
-        Action::Pack { stores, into } => {
-            match store::pack(&all(stores), &registry.store(into))? {
-                (Some(path), rows) => say!("{rows} rows in {}", path.display()),
+        Action::Pack { stores, into, leave_out_damaged } => {
+            match store::pack(&all(stores), &registry.store(into), *leave_out_damaged)? {
+                (Some(path), rows) => say!("{} in {}", counted(rows, "row"), path.display()),
                 (None, _) => say!("{} holds all of these rows already", into.display()),
             }
             Ok(())

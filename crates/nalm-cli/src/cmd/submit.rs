@@ -3,6 +3,7 @@
 use super::run::{plan, prepare};
 use crate::arguments::Submit;
 use crate::progress::duration;
+use crate::terminal::counted;
 use anyhow::{Context, Result, bail, ensure};
 use nalm_lab::cluster::{self, Estimate, Job, Plan, Scheduler};
 use nalm_lab::experiment::Experiment;
@@ -107,7 +108,8 @@ fn enough(expected: &Estimate, cores: usize) -> u64 {
 /// What a script is about, for people, and how long its work takes on so many cores.
 fn about(plan: &[Spec], missing: &[Spec], expected: &Estimate, cores: usize) -> (Vec<String>, f64) {
     let Estimate { seconds, rows, .. } = *expected;
-    let source = if rows > 0 { format!("measured from {rows} rows") } else { "nothing was measured yet".into() };
+    let source =
+        if rows > 0 { format!("measured from {}", counted(rows, "row")) } else { "nothing was measured yet".into() };
     let spread = seconds / cores as f64;
     let lines = vec![
         format!("nalm submit: {} of {} runs are missing", missing.len(), plan.len()),
@@ -168,6 +170,6 @@ fn start(script: &Path, job: &Job) -> Result<()> {
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let child = command.spawn().context("cannot start bash")?;
     let (id, logs) = (child.id(), job.logs.join(&job.name));
-    say!("{} workers, logs in {}-0.log and so on; kill {id} stops them in order", job.tasks, logs.display());
+    say!("{}, logs in {}-0.log and so on; kill {id} stops them in order", counted(job.tasks, "worker"), logs.display());
     Ok(())
 }

@@ -13,7 +13,7 @@ use nalm_lab::report::csv;
 use nalm_lab::run::{Spec, schedule};
 use nalm_lab::stats::shown::significant;
 use nalm_lab::task::choose::choose;
-use nalm_lab::task::{Built, Choices, numbers_row};
+use nalm_lab::task::{Built, Choices, ModuleEntry, numbers_row};
 use nalm_lab::{Error, Registry, files};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -31,17 +31,9 @@ pub(crate) fn run(registry: &Registry, arguments: &Train) -> Result<()> {
     };
     // Before training: whoever waited for five million steps should not lose them to a mistyped folder.
     if let Some(path) = &arguments.curve {
-        let folder = path.parent().unwrap_or(path);
-        let name = path.display();
-        anyhow::ensure!(
-            !path.is_dir(),
-            Error::Request(format!("{name} is a folder; --curve takes a file, such as {name}/curve.csv"))
-        );
-        let there = folder.as_os_str().is_empty() || folder.is_dir();
-        let wrong = || Error::Request(format!("{} is no folder, so no curve can be written there", folder.display()));
-        anyhow::ensure!(there, wrong());
+        super::ensure_place(path)?;
     }
-    hint(registry, &spec);
+    hint(registry, [&spec]);
     let steps = spec.whole("steps").unwrap_or(built.config.steps);
     let mut live = Live::new(steps, !arguments.json);
     let outcome = built.train(spec.seed(), &mut live)?;
@@ -61,17 +53,23 @@ pub(crate) fn run(registry: &Registry, arguments: &Train) -> Result<()> {
     stopped.map_or(Ok(()), |stopped| Err(stopped.into()))
 }
 
-/// Says so before training if a unit cannot represent what it is to learn.
-pub(super) fn hint(registry: &Registry, spec: &Spec) {
-    let (Ok(module), Ok(operation)) =
-        (registry.catalogue.module(spec.module()), spec.text("operation").parse::<Operation>())
-    else {
-        return;
-    };
-    if !module.single.claims.contains(&operation) {
-        let can = registry.catalogue.modules().iter().filter(|module| module.single.claims.contains(&operation));
-        let names: Vec<&str> = can.map(|module| module.single.name).collect();
-        say!("{} cannot represent {operation} exactly; these units can: {}", spec.module(), names.join(", "));
+/// Says so before training if units cannot represent what they are to learn.
+pub(super) fn hint<'a>(registry: &Registry, runs: impl IntoIterator<Item = &'a Spec>) {
+    let mut unable: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    let able = |module: &ModuleEntry, operation: &Operation| module.single.claims.contains(operation);
+    for run in runs {
+        let (module, operation) = (registry.catalogue.module(run.module()), run.text("operation").parse::<Operation>());
+        let (Ok(module), Ok(operation)) = (module, operation) else { continue };
+        let known = unable.entry(operation.to_string()).or_default();
+        if !able(module, &operation) && !known.contains(&run.module()) {
+            known.push(run.module());
+        }
+    }
+    for (operation, units) in unable.iter().filter(|(_, units)| !units.is_empty()) {
+        let Ok(asked) = operation.parse::<Operation>() else { continue };
+        let can = registry.catalogue.modules().iter().filter(|module| able(module, &asked));
+        let can: Vec<&str> = can.map(|module| module.single.name).collect();
+        say!("{} cannot represent {operation} exactly; these units can: {}", units.join(", "), can.join(", "));
     }
 }
 
@@ -114,8 +112,14 @@ fn summary(registry: &Registry, spec: &Spec, built: &Built, outcome: &Outcome<f3
     let has_numbers = outcome.params.iter().all(|p| p.is_finite());
     match if has_numbers { formula::read(&built.network, &outcome.params, &columns)? } else { None } {
         Some(lines) => {
-            let line = |line: &String| paragraph("formula           ", &" ".repeat(18), line);
+            // The formula may be right where the weights are not yet.
+            let solved = verdict.solved && verdict.last_row_solved;
+            let name = format!("{:18}", if solved { "formula" } else { "nearest formula" });
+            let line = |line: &String| paragraph(&name, &" ".repeat(18), line);
             lines.iter().try_for_each(|text| write!(out, "{}", line(text)))?;
+            if !solved {
+                writeln!(out, "{:18}(weights near whole numbers are rounded in it)", "")?;
+            }
         }
         None => writeln!(out, "formula           no simple formula")?,
     }
@@ -246,18 +250,21 @@ impl Live {
             self.is_still = true;
             return;
         }
-        let passed = self.start.elapsed().as_secs_f64();
-        // Nothing is said about the rest before some of it was measured.
-        let left = match passed > 2.0 && row.step > 0 {
-            true => duration(passed * (self.steps.saturating_sub(row.step)) as f64 / row.step as f64),
-            false => String::new(),
-        };
+        let left = to_go(self.start.elapsed().as_secs_f64(), row.step, self.steps);
         // Twenty bars from 1e-14 to 1e6.
         let length = (libm::log10(row.test.max(1e-14)) + 14.0).clamp(0.0, 20.0) as usize;
         let bar = if bars { "▇".repeat(length) } else { String::new() };
         let line = format!("{:>8}  {errors}  {left:>6}  {bar}", row.step);
         say!("{}", line.trim_end());
         (self.last, self.is_still) = (Some((errors, now)), false);
+    }
+}
+
+/// How long the rest takes. Nothing is said about it before some of it was measured.
+fn to_go(passed: f64, step: u64, steps: u64) -> String {
+    match passed > 2.0 && step > 0 {
+        true => duration(passed * (steps.saturating_sub(step)) as f64 / step as f64),
+        false => String::new(),
     }
 }
 
@@ -268,7 +275,8 @@ fn brief(error: f64) -> String {
 
 impl Observer<f32> for Live {
     fn logged(&mut self, row: &LoggedErrors, _: &[f32]) -> ControlFlow<()> {
-        if self.is_shown && (row.step.is_multiple_of(self.every) || row.step == self.steps) {
+        let silent = self.last.as_ref().is_some_and(|(_, when)| when.elapsed() > SILENCE);
+        if self.is_shown && (silent || row.step.is_multiple_of(self.every) || row.step == self.steps) {
             self.show(row);
         }
         if self.listening.is_asked_to_stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -288,4 +296,31 @@ fn curve_of(outcome: &Outcome<f32>) -> String {
     let head = record(&[&"step", &"validation_error", &"test_error", &"sparsity_error"]);
     let row = |row: &LoggedErrors| record(&[&row.step, &row.validation, &row.test, &row.sparsity]);
     csv(&[head].into_iter().chain(outcome.rows.iter().map(row)).collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rest_takes_as_long_as_what_was_done() {
+        assert_eq!([to_go(10.0, 250, 1_000), to_go(100.0, 1_000, 100_000)], ["30 s", "2.8 h"]);
+        assert_eq!([to_go(2.0, 250, 1_000), to_go(10.0, 0, 1_000)], ["", ""], "a moment says nothing");
+    }
+
+    /// Something is said after a while, whichever step that is.
+    #[test]
+    fn nobody_waits_for_a_line_for_long() {
+        let mut live = Live::new(1_000_000, true);
+        let row = |step| LoggedErrors { step, validation: 1.0 / (1.0 + step as f64), test: 1.0, sparsity: 0.0 };
+        let shown = |live: &mut Live, step| {
+            let before = live.last.clone();
+            _ = live.logged(&row(step), &[]);
+            live.last != before
+        };
+        assert!(shown(&mut live, 0) && !shown(&mut live, 1_000));
+        let ago = Instant::now().checked_sub(SILENCE + Duration::from_secs(1)).unwrap();
+        live.last.as_mut().unwrap().1 = ago;
+        assert!(shown(&mut live, 2_000) && !shown(&mut live, 3_000));
+    }
 }

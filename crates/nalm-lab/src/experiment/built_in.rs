@@ -3,7 +3,9 @@
 use super::written::Written;
 use super::{Experiment, Names, Overrides, check};
 use crate::error::{Error, Result};
+use crate::files::Disk;
 use crate::task::Catalogue;
+use std::io;
 use std::path::{Path, PathBuf};
 
 macro_rules! built_in {
@@ -48,6 +50,9 @@ pub(super) fn is(name: &str) -> bool {
     BUILT_IN.iter().any(|(known, _)| *known == name)
 }
 
+/// Bytes of memory for each byte of an experiment file, as measured with long lists.
+const BYTES_EACH: f64 = 100.0;
+
 fn written(text: &str) -> Written {
     toml::from_str(text).expect("what comes with the library can be read")
 }
@@ -78,7 +83,9 @@ pub fn load(catalogue: &Catalogue, known: &Names, name: &str, overrides: &Overri
     if path.extension().is_none() && !path.exists() {
         return Err(nalm::Error::unknown("experiment", name, &names(catalogue)).into());
     }
-    let text = std::fs::read_to_string(path).map_err(Error::file("cannot read the experiment", path))?;
+    let bytes = catalogue.memory.read(&Disk, path, BYTES_EACH)?;
+    let no_text = || io::Error::new(io::ErrorKind::InvalidData, "it is no text; experiments are TOML files in UTF-8");
+    let text = String::from_utf8(bytes).map_err(|_| Error::file("cannot read", path)(no_text()))?;
     let stem = path.file_stem().map_or(name.into(), |stem| stem.to_string_lossy().into_owned());
     check(catalogue, known, &stem, path, &text, overrides)
 }

@@ -2,9 +2,9 @@
 
 use super::places::{self, Place};
 use super::written::{Model, Preset, Section as WrittenSection, Seeds, Settings, Sweep, Written};
-use super::{Experiment, Group, Names, Overrides, Section, built_in, expectation, nesting, set};
+use super::{Experiment, Group, Names, Overrides, Section, built_in, expectation, overrides, reading, set};
 use crate::error::{Context, Error, Result, bail, ensure};
-use crate::run::schedule;
+use crate::run::{Spec, schedule};
 use crate::task::choose::{choose, one_of};
 use crate::task::{Catalogue, Choices, Task, network};
 use serde_json::Value;
@@ -54,11 +54,7 @@ pub fn check(
     overrides: &Overrides,
 ) -> Result<Experiment> {
     let file = path.display().to_string();
-    if let Some(line) = nesting::too_deep(text) {
-        bail!("{file}, line {line}: more than {} brackets are open, one inside the other", nesting::DEEPEST);
-    }
-    let written: Written =
-        toml::from_str(text).map_err(|error| Error::Request(format!("{file}{}", said(text, &error))))?;
+    let written: Written = reading::read(&file, text)?;
     strange(&file, &written)?;
     let only = (written.preset.len() == 1).then(|| written.preset.keys().next().cloned()).flatten();
     let preset = overrides.preset.clone().or_else(|| written.default_preset.clone()).or(only);
@@ -66,43 +62,6 @@ pub fn check(
     let folder = path.parent().unwrap_or(Path::new(""));
     let whole = WrittenSection::default();
     Checker { catalogue, names, file, folder, text, overrides, preset, written, whole }.experiment(name, path)
-}
-
-/// An error of the reader as one sentence, after the line that it is about.
-fn said(text: &str, error: &toml::de::Error) -> String {
-    let message = error.message().split_whitespace().collect::<Vec<_>>().join(" ");
-    let Some(span) = error.span() else { return format!(": {message}") };
-    let before = text.get(..span.start).unwrap_or(text);
-    let written = text.lines().nth(before.matches('\n').count()).unwrap_or_default().trim();
-    let message = repaired(written, &message).unwrap_or(message);
-    format!(", line {}: {message}", before.matches('\n').count() + 1)
-}
-
-/// What is wrong with the type of a value, in the words of people who write such files, and what would be right.
-fn repaired(written: &str, message: &str) -> Option<String> {
-    let written = written.split(" #").next().unwrap_or_default().trim_end();
-    let value = written.split_once('=').map_or("", |(_, value)| value.trim());
-    if value.starts_with(char::is_alphabetic) && !["true", "false", "nan", "inf"].contains(&value) {
-        let key = written.split('=').next().unwrap_or_default().trim();
-        return Some(format!("text stands in quotes; write {key} = \"{value}\""));
-    }
-    let (found, wanted) = message.strip_prefix("invalid type: ")?.split_once(", expected ")?;
-    if let Some(table) = written.strip_prefix('[').and_then(|rest| rest.split(']').next()) {
-        let name = table.trim_matches(['[', ' ']);
-        return Some(match (written.starts_with("[["), wanted) {
-            (false, "a sequence") => format!("a file may have several of these; write [[{name}]], with two brackets"),
-            (true, _) => format!("these have names; write [{name}.NAME], with one bracket"),
-            _ => return None,
-        });
-    }
-    let (key, value) = written.split_once('=').map(|(key, value)| (key.trim(), value.trim()))?;
-    Some(match wanted {
-        "a sequence" => format!("{key} is a list; write {key} = [{value}]"),
-        "a map" if key == "steps" => format!("a model's steps go by preset; write steps = {{ PRESET = {value} }}"),
-        "a map" => format!("{key} is a table; write {key} = {{ NAME = … }}"),
-        "f64" => format!("{key} is {found}; it must be a number"),
-        _ => format!("{key} is {found}; it must be {wanted}"),
-    })
 }
 
 /// Refuses tables at the top of a file that none of its keys take: they were mistyped.
@@ -122,6 +81,11 @@ impl Checker<'_> {
 
     /// The line of a key that stands in no particular table.
     pub(super) fn line_of_key(&self, key: &str) -> String {
+        self.line_of_key_from(key, 0).unwrap_or_else(|| self.file.clone())
+    }
+
+    /// The first line of a key from a place in the text on.
+    fn line_of_key_from(&self, key: &str, start: usize) -> Option<String> {
         // At the beginning of a line, or within braces.
         let is_key = |line: &str| {
             line.match_indices(key).any(|(at, _)| {
@@ -129,8 +93,9 @@ impl Checker<'_> {
                 (before.is_empty() || before.ends_with(['{', ','])) && after.starts_with('=')
             })
         };
-        let line = self.text.lines().position(is_key);
-        line.map_or(self.file.clone(), |line| format!("{}, line {}", self.file, line + 1))
+        let before = self.text.get(..start).unwrap_or_default().matches('\n').count();
+        let line = self.text.lines().skip(before).position(is_key)?;
+        Some(format!("{}, line {}", self.file, before + line + 1))
     }
 
     /// The line of a key of a sweep: in its table, or after its name.
@@ -392,21 +357,20 @@ impl Checker<'_> {
                 base.values.remove("steps");
             }
             for place in &places {
-                let mut choices = base.clone();
-                set::place(self, task, model, &mut choices, place);
-                set::apply(self, task, &mut choices);
                 // What is wrong with a model or a value shows when one of its runs is made ready.
-                let made = task.specify(self.catalogue, &choices);
-                let made = made.and_then(|first| {
-                    self.catalogue.memory.ensure("a run", task.bytes(self.catalogue, &first)?)?;
-                    Ok((task.check(self.catalogue, &first)?, first))
-                });
-                let (last_layer, first) = made.map_err(|error| self.blame(error, model, section))?;
+                let made = |without| self.ready(task, model, &base, place, without);
+                let typed = || (0..self.overrides.set.len()).find(|k| made(Some(*k)).1.is_ok());
+                let (mut choices, first) = made(None);
+                let blame = |error: Error| match error.setting() {
+                    None => self.blame(error, model, section, place, typed()),
+                    Some(_) => self.blame(error, model, section, place, None),
+                };
+                let (last_layer, first) = first.map_err(blame)?;
                 if section.grid.is_some() {
                     choices.values.insert("weights".into(), vec![0.5; 2].into());
                     let started =
                         task.specify(self.catalogue, &choices).and_then(|run| task.check(self.catalogue, &run));
-                    started.map_err(|error| self.blame(error, model, section))?;
+                    started.map_err(|error| self.blame(error, model, section, place, None))?;
                 }
                 let start = into.runs.len();
                 match section.grid {
@@ -430,22 +394,54 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// An error with the place of the setting that it is about, or of the model.
-    fn blame(&self, error: Error, model: &Model, section: &WrittenSection) -> Error {
+    /// What a model chooses at a place, and the first run of it made ready; `without` one of the settings of the command line.
+    fn ready(
+        &self,
+        task: &dyn Task,
+        model: &Model,
+        base: &Choices,
+        place: &Place,
+        without: Option<usize>,
+    ) -> (Choices, Result<(usize, Spec)>) {
+        let mut choices = base.clone();
+        set::place(self, task, model, &mut choices, place);
+        set::apply(self, task, &mut choices, without);
+        let made = task.specify(self.catalogue, &choices).and_then(|first| {
+            self.catalogue.memory.ensure("a run", task.bytes(self.catalogue, &first)?)?;
+            Ok((task.check(self.catalogue, &first)?, first))
+        });
+        (choices, made)
+    }
+
+    /// An error with the place of the setting that it is about, or of the model. `typed` is the setting of the command line without which there
+    /// would be none.
+    fn blame(
+        &self,
+        error: Error,
+        model: &Model,
+        section: &WrittenSection,
+        place: &Place,
+        typed: Option<usize>,
+    ) -> Error {
         let overrides = self.overrides;
         let of_model = || match (&model.module, &model.layers) {
             (Some(module), _) => self.at(module),
             (_, layers) => layers.as_ref().map_or(self.file.clone(), |layers| self.at(layers)),
         };
-        let in_file = |key: &str| {
-            self.settings(section).any(|settings| settings.contains_key(key)) && !model.options.contains_key(key)
+        let own = |key: &str| {
+            let options = model.options.as_ref().filter(|options| options.get_ref().contains_key(key))?;
+            Some(self.line_of_key_from(key, options.span().start).unwrap_or_else(|| self.at(options)))
         };
+        let in_file = |key: &str| self.settings(section).any(|settings| settings.contains_key(key));
         let place = match error.setting() {
             Some("range" | "test_range") if !overrides.ranges.is_empty() => "--range".into(),
-            Some(key) if overrides.set.iter().any(|(known, _)| known == key) => format!("--set {key}"),
+            Some("range" | "test_range") if place.line.is_some() => place.line.clone().unwrap_or_default(),
+            Some(key) if overrides.set.iter().any(|(known, _)| known == key) => overrides::option(key),
             Some(key) if overrides.sweep.iter().any(|(known, _)| known == key) => format!("--sweep {key}"),
             Some(key) if self.sweep(&self.preset, section).contains_key(key) => self.line_of_sweep(key),
+            Some(key) if model.has(key) => own(key).unwrap_or_else(of_model),
             Some(key) if in_file(key) => self.line_of_key(key),
+            None => typed.and_then(|k| overrides.set.get(k)).map_or_else(of_model, |(k, v)| overrides::typed(k, v)),
             _ => of_model(),
         };
         let of = if section.name.is_empty() { String::new() } else { format!(", section {}", section.name) };
@@ -458,7 +454,7 @@ impl Checker<'_> {
         // Ranges are an axis of an experiment, with keys of their own; as a setting they would be overruled by it.
         for key in ["range", "test_range"].into_iter().filter(|_| task.declares("range")) {
             let instead = "a range is none of a model or a preset; write ranges = [\"U[1,2)\"] or ranges = [{ train = \"U[1,2)\", test = \"U[2,6)\" }]";
-            if general.contains_key(key) || model.options.contains_key(key) {
+            if general.contains_key(key) || model.has(key) {
                 return Err(Error::Request(format!("{instead}, or say --range"))).at(|| self.line_of_key(key));
             }
             if self.overrides.set.iter().any(|(known, _)| known == key) {
@@ -473,7 +469,7 @@ impl Checker<'_> {
                 choose(self.catalogue, task, &mut choices, key, value, false);
             }
         }
-        choices.values.extend(model.options.clone());
+        choices.values.extend(model.options.iter().flat_map(|options| options.get_ref().clone()));
         self.beside(&mut choices);
         Ok(choices)
     }

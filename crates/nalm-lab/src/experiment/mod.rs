@@ -3,9 +3,9 @@
 pub mod built_in;
 mod check;
 mod expectation;
-mod nesting;
 mod overrides;
 mod places;
+pub mod reading;
 mod set;
 pub mod statements;
 mod written;

@@ -22,6 +22,17 @@ pub(super) fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), String::from)
 }
 
+/// The option by which a setting is typed.
+pub(super) fn option(key: &str) -> String {
+    if ["steps", "stream"].contains(&key) { format!("--{key}") } else { format!("--set {key}") }
+}
+
+/// A setting as it is typed.
+pub(super) fn typed(key: &str, value: &Value) -> String {
+    let between = if ["steps", "stream"].contains(&key) { ' ' } else { '=' };
+    format!("{}{between}{}", option(key), plain(value))
+}
+
 /// Values with something between them.
 fn several(values: &[Value], between: &str) -> String {
     values.iter().map(plain).collect::<Vec<_>>().join(between)

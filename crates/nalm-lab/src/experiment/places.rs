@@ -15,6 +15,8 @@ use toml::Spanned;
 pub(super) struct Place {
     pub(super) label: String,
     pub(super) values: BTreeMap<String, Value>,
+    /// Where the file has its range, if it has it.
+    pub(super) line: Option<String>,
 }
 
 impl Place {
@@ -43,7 +45,7 @@ pub(super) fn paper_ranges() -> Vec<String> {
 pub(super) fn both(ranges: &[Place], sweep: &[Place]) -> Vec<Place> {
     let one = |range: &Place, value: &Place| {
         let values = range.values.clone().into_iter().chain(value.values.clone()).collect();
-        Place { label: value.label.clone(), values }
+        Place { label: value.label.clone(), values, line: range.line.clone() }
     };
     match sweep {
         [] => ranges.to_vec(),
@@ -64,7 +66,7 @@ pub(super) fn sweep(checker: &Checker<'_>, written: &Sweep) -> Result<Vec<Place>
             let own = if several { format!("{key} {}", label_of(value)) } else { label_of(value) };
             let label = if place.label.is_empty() { own } else { format!("{}, {own}", place.label) };
             let values = place.values.clone().into_iter().chain([(key.clone(), value.clone())]).collect();
-            Place { label, values }
+            Place { label, values, line: None }
         };
         places = places.iter().flat_map(|place| values.iter().map(move |value| one(place, value))).collect();
     }
@@ -79,21 +81,23 @@ pub(super) fn ranges(checker: &Checker<'_>, task: &dyn Task, written: Option<&[S
         return Ok(vec![Place::default()]);
     }
     let mut pairs: Vec<(String, Option<String>)> = checker.overrides.ranges.clone();
+    let mut lines = Vec::new();
     if let Some(written) = written.filter(|_| pairs.is_empty()) {
         let (file, preset) = (&checker.file, &checker.preset);
         ensure!(!written.is_empty(), "{file}: preset {preset} has no ranges; leave the key out for the published ones");
         pairs = written.iter().map(|range| pair(range.get_ref()).at(|| checker.at(range))).collect::<Result<_>>()?;
+        lines = written.iter().map(|range| checker.at(range)).collect();
     } else if pairs.is_empty() {
         pairs = paper_ranges().into_iter().map(|range| (range, None)).collect();
     }
-    let place = |(train, test): &(String, Option<String>)| {
+    let place = |(k, (train, test)): (usize, &(String, Option<String>))| {
         let twice = pairs.iter().filter(|(other, _)| other == train).count() > 1;
         let label = test.as_ref().filter(|_| twice).map(|test| format!("{train}, tested on {test}"));
         let test = test.iter().map(|test| ("test_range".to_string(), test.clone().into()));
         let values = [("range".to_string(), train.clone().into())].into_iter().chain(test).collect();
-        Place { label: label.unwrap_or_else(|| train.clone()), values }
+        Place { label: label.unwrap_or_else(|| train.clone()), values, line: lines.get(k).cloned() }
     };
-    Ok(pairs.iter().map(place).collect())
+    Ok(pairs.iter().enumerate().map(place).collect())
 }
 
 /// A training range, and its test range unless that is the published one.

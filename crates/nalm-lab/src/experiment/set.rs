@@ -42,10 +42,10 @@ pub(super) fn place(checker: &Checker<'_>, task: &dyn Task, model: &Model, choic
     }
 }
 
-/// Puts settings from the command line into a model that has them.
-pub(super) fn apply(checker: &Checker<'_>, task: &dyn Task, choices: &mut Choices) {
-    for (key, value) in &checker.overrides.set {
-        if has(checker, task, choices, key) {
+/// Puts settings from the command line into a model that has them; `without` one of them, by its place.
+pub(super) fn apply(checker: &Checker<'_>, task: &dyn Task, choices: &mut Choices, without: Option<usize>) {
+    for (k, (key, value)) in checker.overrides.set.iter().enumerate() {
+        if without != Some(k) && has(checker, task, choices, key) {
             choose(checker.catalogue, task, choices, key, value, true);
         }
     }

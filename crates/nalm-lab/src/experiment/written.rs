@@ -103,11 +103,18 @@ pub(super) struct Model {
     /// The name in tables and figures; the module's own if absent.
     pub(super) label: Option<String>,
     /// Options of the module, and settings of the task that differ from the others'.
-    pub(super) options: Settings,
+    pub(super) options: Option<Spanned<Settings>>,
     /// A schedule of the experiment or of nalm list schedules; Adam and the module's published recipe if absent.
     pub(super) schedule: Option<Spanned<String>>,
     /// Last step by preset, where it differs from the others'.
     pub(super) steps: BTreeMap<String, u64>,
+}
+
+impl Model {
+    /// Whether it has an option of its own.
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.options.as_ref().is_some_and(|options| options.get_ref().contains_key(key))
+    }
 }
 
 /// How many runs published values are of, and how long these were.

@@ -45,6 +45,19 @@ impl Spec {
         self.whole("seed").unwrap_or_default()
     }
 
+    /// The run in a few words, without its seed: its model with what was chosen of it, and what it is trained on.
+    pub fn about(&self) -> String {
+        let layers = self.0.get("layers").and_then(Value::as_array);
+        let names = layers.map(|all| all.iter().filter_map(|layer| layer["module"].as_str()).collect::<Vec<_>>());
+        let model = names.map_or_else(|| self.module().into(), |names| names.join("-"));
+        let chosen = self
+            .inner()
+            .flatten()
+            .map(|(name, value)| format!(" {name}={}", value.as_str().map_or_else(|| value.to_string(), String::from)));
+        let on = if self.text("range").is_empty() { self.task() } else { self.text("range") };
+        format!("{model}{} on {on}", chosen.collect::<String>())
+    }
+
     /// The version of the numerics.
     pub fn numerics(&self) -> u64 {
         self.whole("numerics").unwrap_or_default()

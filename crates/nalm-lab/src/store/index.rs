@@ -228,15 +228,44 @@ impl Index {
         self.failed.iter().map(|entry| self.row(entry)).collect()
     }
 
+    /// What to do about what is wrong, if anything is.
+    pub fn repair(&self) -> Option<String> {
+        let first = self.problems.first()?;
+        let segment = |problem: &Problem| match problem {
+            Problem::Unreadable { segment, .. } => segment.parent()?.parent().map(Path::to_path_buf),
+            Problem::Forged { id, .. } | Problem::Conflict { id, .. } | Problem::Missing { id, .. } => {
+                Some(self.store_of(self.find(id)?).to_path_buf())
+            }
+        };
+        let store = segment(first).unwrap_or_else(|| "STORE".into());
+        let store = store.display();
+        let unreadable = |problem: &Problem| matches!(problem, Problem::Unreadable { .. });
+        Some(match self.problems.iter().all(unreadable) {
+            true => format!(
+                "nalm store pack {store} --into {store}-repaired --leave-out-damaged makes a store of all rows that can be read, and nalm run does the others again"
+            ),
+            false => format!(
+                "nalm store check {store} names every run; move the segments that are wrong out of {store}/seg, and nalm run does their runs again"
+            ),
+        })
+    }
+
     /// Refuses to go on if anything is wrong.
     pub fn ensure_sound(&self) -> Result<()> {
-        match self.problems.as_slice() {
-            [] => Ok(()),
-            [one] => Err(Error::Unsound(one.to_string())),
-            [one, rest @ ..] => {
-                Err(Error::Unsound(format!("{one}; and {} more, which nalm store check lists", rest.len())))
-            }
-        }
+        self.refuse(&self.problems)
+    }
+
+    /// The same, but for lines that cannot be read.
+    pub(super) fn ensure_rows_sound(&self) -> Result<()> {
+        let rows = self.problems.iter().filter(|problem| !matches!(problem, Problem::Unreadable { .. }));
+        self.refuse(&rows.cloned().collect::<Vec<_>>())
+    }
+
+    fn refuse(&self, problems: &[Problem]) -> Result<()> {
+        let Some(first) = problems.first() else { return Ok(()) };
+        let more = problems.len() - 1;
+        let more = if more > 0 { format!("; and {more} more, which nalm store check lists") } else { String::new() };
+        Err(Error::Unsound(format!("{first}{more}; {}", self.repair().unwrap_or_default())))
     }
 }
 

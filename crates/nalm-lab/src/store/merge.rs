@@ -51,7 +51,9 @@ fn has_grown(store: &Store, from: &Path, into: &Store, to: &Path) -> Result<bool
                 false => "have the same name, and neither is the beginning of the other",
             };
             let (from, to) = (from.display(), to.display());
-            return Err(Error::Unsound(format!("{from} and {to} {how}; one is damaged")));
+            return Err(Error::Unsound(format!(
+                "{from} and {to} {how}; one is damaged: nalm store check says which store, and without that file it can be merged"
+            )));
         }
         if a.len() != b.len() || a.is_empty() {
             return Ok(a.len() < b.len());

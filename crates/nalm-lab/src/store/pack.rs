@@ -15,14 +15,19 @@ use std::path::{Path, PathBuf};
 const LEVEL: flate2::Compression = flate2::Compression::new(6);
 
 /// Writes the rows of several stores that the target lacks into one compressed segment there, and copies their networks: a record grows by
-/// files, none of which ever changes. Returns the file, if there was anything to write, and how many rows are new.
-pub fn pack(stores: &[Store], into: &Store) -> Result<(Option<PathBuf>, usize)> {
+/// files, none of which ever changes. What cannot be read is refused, or left out. Returns the file, if there was anything to write, and how many
+/// rows are new.
+pub fn pack(stores: &[Store], into: &Store, leave_out_damaged: bool) -> Result<(Option<PathBuf>, usize)> {
     stores.iter().try_for_each(Store::ensure_exists)?;
     // The target comes first, so that its rows are the known ones.
     let all: Vec<Store> = std::iter::once(into).chain(stores).cloned().collect();
     let index = Index::of(&all)?;
     // Whatever cannot be read would be left behind in silence.
-    index.ensure_sound()?;
+    if leave_out_damaged {
+        index.ensure_rows_sound()?
+    } else {
+        index.ensure_sound()?
+    }
     let mut new: Vec<&Entry> = index.entries().iter().filter(|entry| index.store_of(entry) != into.root()).collect();
     if new.is_empty() {
         return Ok((None, 0));

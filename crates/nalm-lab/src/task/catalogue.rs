@@ -50,7 +50,7 @@ pub struct Catalogue {
     modules: Vec<ModuleEntry>,
     tasks: Vec<Arc<dyn Task>>,
     /// How much memory a run may take.
-    pub memory: Budget,
+    pub memory: Arc<Budget>,
 }
 
 impl Default for Catalogue {
@@ -58,9 +58,9 @@ impl Default for Catalogue {
     fn default() -> Self {
         let pairs = module::list::<f32>().into_iter().zip(module::list::<f64>());
         let modules = pairs.map(|(single, double)| ModuleEntry { single, double }).collect();
-        let mut catalogue = Self { modules, tasks: Vec::new(), memory: Budget::default() };
+        let mut catalogue = Self { modules, tasks: Vec::new(), memory: Arc::default() };
         catalogue.tasks.extend(nalm::task::list::<f32>().into_iter().map(of_ranges));
-        catalogue.tasks.push(Arc::new(Numbers::new(TableProblem::default())));
+        catalogue.tasks.push(Arc::new(Numbers::new(TableProblem::within(Arc::clone(&catalogue.memory)))));
         #[cfg(feature = "images")]
         catalogue.tasks.extend(super::IMAGES.into_iter().map(|task| Arc::new(task) as Arc<dyn Task>));
         catalogue
@@ -121,6 +121,11 @@ impl Catalogue {
             let names: Vec<&str> = self.modules.iter().map(|entry| entry.single.name).chain(aliases).collect();
             Error::unknown("module", name, &names)
         })
+    }
+
+    /// Names that stand for a module with an option.
+    pub fn aliases(&self) -> &'static [Alias] {
+        &ALIASES
     }
 
     /// Whether a module has an option of this name.

@@ -344,7 +344,7 @@ struct Training<'a> {
 impl Run for Training<'_> {
     fn advance(&mut self, watch: &dyn Watch) -> Result<Advance> {
         let Some((longest, shorter)) = self.job.split_last() else { return Ok(Advance::Done(Vec::new())) };
-        let place = || format!("run {} on {}", longest.module(), longest.text("range"));
+        let place = || format!("run {}", longest.about());
         let built = self.task.build(self.catalogue, longest).at(place)?;
         let recorder = longest.get("curve").map(|_| Recorder::new(built.schedule.is_some()));
         let ends = shorter.iter().filter_map(|spec| spec.whole("steps")).collect();

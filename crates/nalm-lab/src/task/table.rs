@@ -2,7 +2,9 @@
 
 use super::choose::one_of;
 use super::numbers::{About, Problem, complete};
-use crate::error::{Context, Error, Result, bail, ensure};
+use crate::error::{Context, Result, bail, ensure};
+use crate::files::Disk;
+use crate::memory::Budget;
 use crate::run::Spec;
 use crate::run::spec::hex;
 use nalm::setting::Kind;
@@ -16,7 +18,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Files by their SHA-256. A specification names the hash; whoever made it gave the file.
 #[derive(Debug, Default)]
-pub struct TableProblem(Mutex<BTreeMap<String, File>>);
+pub struct TableProblem {
+    files: Mutex<BTreeMap<String, File>>,
+    memory: Arc<Budget>,
+}
+
+/// Bytes of memory for each byte of a file: its own, and those of its numbers.
+const BYTES_EACH: f64 = 3.0;
 
 /// A file, and the columns of it that were read.
 #[derive(Debug, Default)]
@@ -62,13 +70,22 @@ const ABOUT: About = About {
 };
 
 impl TableProblem {
+    /// Files that may take so much memory.
+    pub fn within(memory: Arc<Budget>) -> Self {
+        Self { memory, ..Self::default() }
+    }
+
+    fn read(&self, file: &Path) -> Result<Vec<u8>> {
+        self.memory.read(&Disk, file, BYTES_EACH)
+    }
+
     fn files(&self) -> MutexGuard<'_, BTreeMap<String, File>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The hash of a file, by which it is remembered, the names of its columns, and those that hold no numbers.
     fn open(&self, file: &Path) -> Result<(String, Vec<String>, Vec<LeftOut>)> {
-        let bytes = read(file)?;
+        let bytes = self.read(file)?;
         let hash = hex(&Sha256::digest(&bytes));
         let name = file.display().to_string();
         let names = Records::new(bytes.as_slice(), &name)?.headers().to_vec();
@@ -89,17 +106,13 @@ impl TableProblem {
         if let Some(known) = tables.get(&key) {
             return Ok(Arc::clone(known));
         }
-        let bytes = read(path)?;
+        let bytes = self.read(path)?;
         let same = hex(&Sha256::digest(&bytes)) == hash;
         ensure!(same, "{} has changed: its SHA-256 was {short}…; put the old file back", path.display());
         let table = Arc::new(Table::from_csv(bytes.as_slice(), &path.display().to_string(), Some(columns))?);
         tables.insert(key, Arc::clone(&table));
         Ok(table)
     }
-}
-
-fn read(file: &Path) -> Result<Vec<u8>> {
-    std::fs::read(file).map_err(Error::file("cannot read the table", file))
 }
 
 impl Problem for TableProblem {
