@@ -25,7 +25,7 @@ fn says(model: &Model, key: &str) -> bool {
     let named = model.module.as_ref().and_then(|module| alias(module.get_ref()));
     let mut layers = model.layers.iter().flat_map(|layers| layers.get_ref());
     named.is_some_and(|alias| alias.option == key)
-        || model.options.contains_key(key)
+        || model.has(key)
         || layers.any(|Layer(layer)| layer.options.get(key).is_some())
 }
 
