@@ -74,8 +74,9 @@ pub(crate) fn run(registry: &Registry, arguments: &Claims) -> Result<()> {
         return super::print_json(&list.collect::<Vec<_>>());
     }
     let mut out = std::io::stdout().lock();
+    let wide = found.iter().map(|claim| claim.verdict.name().len()).max().unwrap_or(0) + 1;
     for claim in &found {
-        writeln!(out, "{:27} {}", claim.verdict.name(), claim.statement.says)?;
+        writeln!(out, "{:wide$}{}", claim.verdict.name(), claim.statement.says)?;
     }
     writeln!(out, "{}", claims::headline(&found))?;
     Ok(())
