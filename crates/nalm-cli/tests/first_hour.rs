@@ -427,6 +427,7 @@ fn wrong_files() {
         ("an-overlap", "\"U[1,2)\"", "{ train = \"U[1,2)\", test = \"U[1.5,3)\" }"),
         ("an-option", "\"snmu\"", "\"snmu\"\n\noptions = { nois = \"U[1,2]\" }"),
         ("an-option-by-table", "\"snmu\"", "\"snmu\"\n[model.options]\nhalf = 1\nnoise = \"U[5,1]\""),
+        ("an-option-outside", "\"snmu\"", "\"snmu\"\nnoise = \"U[1,2]\""),
         ("a-noise", "\"snmu\"", "\"snmu\"\n\noptions = { noise = \"U[5,1]\" }"),
     ];
     let files: Vec<String> = slips.map(|(name, ..)| format!("{name}.toml")).into();

@@ -276,13 +276,12 @@ fn found(registry: &Registry, index: &Index, all: bool) -> Result<Vec<Asked>> {
     // Where nothing is left to explain, one preset of each will do: reading all of them takes a while.
     let every = all || explained.len() < index.entries().len();
     for name in &built_in {
-        let presets = built_in::presets(name).into_iter().filter(|_| every).map(Some);
-        for preset in [None].into_iter().chain(presets) {
-            let own = (registry.load(name, &Overrides { preset, ..Overrides::default() })?, String::new());
-            if seen.insert(key(&own)) {
-                asked.push(own);
-            }
-        }
+        let first = registry.load(name, &Overrides::default())?;
+        let others = built_in::presets(name).into_iter().filter(|preset| every && *preset != first.preset);
+        let others =
+            others.map(|preset| registry.load(name, &Overrides::preset(&preset))).collect::<Result<Vec<_>, _>>()?;
+        let own = [first].into_iter().chain(others).map(|experiment| (experiment, String::new()));
+        asked.extend(own.filter(|own| seen.insert(key(own))));
     }
     Ok(asked)
 }

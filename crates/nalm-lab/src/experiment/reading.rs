@@ -47,6 +47,14 @@ fn repaired(written: &str, message: &str) -> Option<String> {
         let key = written.split('=').next().unwrap_or_default().trim();
         return Some(format!("text stands in quotes; write {key} = \"{value}\""));
     }
+    if let Some((key, known)) = message.strip_prefix("unknown field `").and_then(|rest| rest.split_once("`, expected "))
+    {
+        let known: Vec<&str> = known.split('`').skip(1).step_by(2).collect();
+        // A model's options are easily taken for its own keys.
+        let inside =
+            if known.contains(&"options") { "; a module's options stand in options = { NAME = … }" } else { "" };
+        return Some(format!("{}{inside}", nalm::Error::unknown("key", key, &known)));
+    }
     let (found, wanted) = message.strip_prefix("invalid type: ")?.split_once(", expected ")?;
     if let Some(table) = written.strip_prefix('[').and_then(|rest| rest.split(']').next()) {
         let name = table.trim_matches(['[', ' ']);
@@ -118,6 +126,17 @@ mod tests {
         assert_eq!(
             wrong("a = 1\nstore = results\n"),
             "nalm.toml, line 2: text stands in quotes; write store = \"results\""
+        );
+        #[derive(Debug, serde::Deserialize)]
+        #[serde(deny_unknown_fields)]
+        #[allow(dead_code, reason = "only its keys matter")]
+        struct Model {
+            module: String,
+            options: toml::Table,
+        }
+        assert_eq!(
+            read::<Model>("a.toml", "module = 'snmu'\nnoise = 'batch'").unwrap_err().to_string(),
+            "a.toml, line 2: unknown key 'noise' (valid: module, options); a module's options stand in options = { NAME = … }"
         );
         let deep = wrong(&format!("store = {}", "{[]b=".repeat(300_000)));
         assert_eq!(deep, "nalm.toml, line 1: more than 80 brackets are open, one inside the other");
