@@ -157,14 +157,11 @@ impl Part {
 pub fn headline(claims: &[Claim]) -> String {
     let count = |verdict: Verdict| claims.iter().filter(|claim| claim.verdict == verdict).count();
     let five = Verdict::ALL[..5].iter().map(|verdict| verdict.times(count(*verdict)));
-    let others = Verdict::ALL[5..].iter().map(|verdict| verdict.times(count(*verdict)));
-    let join = |parts: Vec<String>| parts.join(", ");
-    format!(
-        "Of {} statements of the paper: {}. Not among these: {}.",
-        claims.len(),
-        join(five.collect()),
-        join(others.collect())
-    )
+    let others: Vec<String> =
+        Verdict::ALL[5..].iter().filter(|v| count(**v) > 0).map(|verdict| verdict.times(count(*verdict))).collect();
+    let five = five.collect::<Vec<_>>().join(", ");
+    let all = format!("Of {} statements of the paper: {five}.", claims.len());
+    if others.is_empty() { all } else { format!("{all} Not among these: {}.", others.join(", ")) }
 }
 
 /// The numbers that texts may quote: the headline, and how many there are of each verdict.
