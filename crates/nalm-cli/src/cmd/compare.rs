@@ -287,10 +287,17 @@ fn as_text(results: &Results<'_>) -> String {
         };
         let rows: Vec<Vec<String>> = others.flat_map(row).collect();
         if !rows.is_empty() {
-            let tested = ["alone", "missed", "McNemar p"].into_iter().chain(placed.then_some("Holm p"));
-            let tested: Vec<&str> = tested.chain(["sooner", "later", "sign test p"]).collect();
-            let head = [head(&tested)].into_iter();
-            out += &format!("\nseed by seed against {base}; alone: only it solves a seed, missed: only {base} does\n");
+            // With ranges, short heads leave room for the names of models.
+            let (tested, about): (&[&str], _) = match placed {
+                true => (
+                    &["alone", "missed", "p", "Holm p", "sooner", "later", "p"],
+                    "\np: of McNemar's test, and of the sign test over seeds that both solve",
+                ),
+                false => (&["alone", "missed", "McNemar p", "sooner", "later", "sign test p"], ""),
+            };
+            let head = [head(tested)].into_iter();
+            let solves = format!("alone: only it solves a seed, missed: only {base} does");
+            out += &format!("\nseed by seed against {base}; {solves}{about}\n");
             out += &table_of_names(head.chain(rows).collect());
         }
     }
@@ -300,7 +307,8 @@ fn as_text(results: &Results<'_>) -> String {
 /// A line of tests, with the range and the p-value that is adjusted for how many of these there are, where there are several.
 fn tests(model: &str, at: &Against<'_>, placed: bool) -> Vec<String> {
     let (counts, p) = (|n: usize| n.to_string(), &at.found);
-    let name = [model.into()].into_iter().chain(placed.then(|| at.at.clone()));
+    let together = || at.place.map_or("together", |_| &at.at).to_string();
+    let name = [model.into()].into_iter().chain(placed.then(together));
     let holm = placed.then(|| at.holm_p.map_or("–".into(), p_value));
     let tested = [counts(p.only_a), counts(p.only_b), p_value(p.mcnemar_p)].into_iter().chain(holm);
     name.chain(tested).chain([counts(p.a_first), counts(p.b_first), p_value(p.sign_test_p)]).collect()
