@@ -516,7 +516,17 @@ impl<'a> Noisy<'a> {
         };
         // What rounding alone leaves.
         let digits = |units: &[f64]| 0.3 * median(units.iter().zip(&weights).map(|(unit, w)| unit * w).collect());
-        let (one_size, apart) = sizes_of(&errors, self.printed.map_or(0.0, digits).max(1e-13));
+        // Where target and formula are 0, there is nothing to miss.
+        let telling: Vec<usize> = all.into_iter().filter(|&k| y[k] != 0.0 || values[k] != 0.0).collect();
+        let (one_size, apart) = sizes_of(&errors, &telling, self.printed.map_or(0.0, digits).max(1e-13));
+        // Rows that stand apart are not the noise of the others.
+        let size = if apart.is_empty() {
+            size
+        } else {
+            let off = |&k: &usize| if self.model == Model::Relative { errors[k] } else { y[k] - values[k] };
+            let usual = self.split.inside.iter().filter(|k| !apart.contains(k));
+            root_mean_square(&usual.map(off).collect::<Vec<_>>())
+        };
         Some(Outcome {
             one_size,
             apart,
@@ -654,13 +664,15 @@ const USUAL: f64 = 0.1;
 /// Errors that stand apart are so many times the usual one.
 const APART: f64 = 30.0;
 
-/// Whether errors are of one size, and if not, the rows whose errors stand apart. Errors up to `least` are all the same.
-fn sizes_of(errors: &[f64], least: f64) -> (bool, Vec<usize>) {
-    let usual = median(errors.iter().map(|e| e.abs()).collect()).max(least);
-    if usual >= USUAL * root_mean_square(errors) {
+/// Whether the errors of some rows are of one size, and if not, the rows whose errors stand apart. Errors up to `least` are all the same.
+fn sizes_of(errors: &[f64], rows: &[usize], least: f64) -> (bool, Vec<usize>) {
+    let own: Vec<f64> = rows.iter().map(|&k| errors[k].abs()).collect();
+    let all = root_mean_square(&own);
+    let usual = median(own).max(least);
+    if rows.is_empty() || usual >= USUAL * all {
         return (true, Vec::new());
     }
-    (false, (0..errors.len()).filter(|&k| errors[k].abs() > APART * usual).collect())
+    (false, rows.iter().copied().filter(|&k| errors[k].abs() > APART * usual).collect())
 }
 
 /// The probability that errors without any pattern are explained by linear and quadratic columns as well as these (an F test).

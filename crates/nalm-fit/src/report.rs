@@ -144,7 +144,7 @@ pub enum Flag {
     Stopped,
 }
 
-/// More rows than this are not listed where they may be half of all.
+/// At most so many rows are listed; they may be half of the table.
 const MOST_PLACES: usize = 20;
 
 /// Rows by their lines, or by their numbers from 1 on where there are no lines.

@@ -35,6 +35,8 @@ const TELLING: (f64, usize) = (0.5, 25);
 /// The share of rows that a formula must meet to be one for most of them, how closely, and how many more than it has constants.
 const MOST: (f64, f64) = (0.5, 1e-9);
 const FEW_MET: usize = 8;
+/// Units of the last printed digit by which rows of another law are off, at least: less may be rounding, or noise that was rounded.
+const ANOTHER_LAW: f64 = 10.0;
 /// What is said where a search ends before anything is found.
 const STOPPED: &str = "None: the search was stopped before a formula was found.";
 /// Candidates of a report.
@@ -444,29 +446,56 @@ impl Reporter<'_> {
         self.lines.map(|lines| rows.iter().map(|&row| lines[row].clone()).collect()).unwrap_or_default()
     }
 
+    /// A form with the factor that most rows agree on, if all of its constants are meant then.
+    fn with_meant_factor(&self, form: &Form) -> Option<Form> {
+        let mut form = form.clone().with_median_factor(&self.columns.x, &self.columns.y)?;
+        form.factor = constants::meant(form.factor, MOST.1)?.value;
+        (form.add.is_none() && all_constants_are_meant(&form)).then_some(form)
+    }
+
     /// A form that is exact in most rows with a factor that most rows agree on, and the rows that it misses. Other rows pull every factor that
-    /// is fitted to all.
+    /// is fitted to all. Rows in which both are 0 say nothing: any factor meets them.
     fn exact_in_most(&self, form: &Form) -> Option<(Form, Vec<usize>)> {
         let Columns { x, y, .. } = self.columns;
-        let mut form = form.clone().with_median_factor(x, y)?;
-        form.factor = constants::meant(form.factor, MOST.1)?.value;
+        let form = self.with_meant_factor(form)?;
         let values = form.values(x, y.len());
-        let missed = (0..y.len()).filter(|&k| {
-            let off = (values[k] - y[k]).abs();
-            off.is_nan() || off > MOST.1 * y[k].abs()
-        });
-        let missed: Vec<usize> = missed.collect();
-        let met = y.len() - missed.len();
-        let enough = met as f64 > MOST.0 * y.len() as f64 && met > form.free_constants() + FEW_MET;
-        (enough && !missed.is_empty() && form.add.is_none()).then_some((form, missed))
+        let telling: Vec<usize> = (0..y.len()).filter(|&k| y[k] != 0.0 || values[k] != 0.0).collect();
+        let off = |k: usize| (values[k] - y[k]).abs();
+        let unit = |k: usize| self.printed.map_or(0.0, |units| units[k]);
+        let is_missed = |k: usize| off(k).is_nan() || off(k) > (MOST.1 * y[k].abs()).max(unit(k));
+        let missed: Vec<usize> = telling.iter().copied().filter(|&k| is_missed(k)).collect();
+        let far = missed.iter().all(|&k| off(k).is_nan() || off(k) > ANOTHER_LAW * unit(k));
+        let met = telling.len() - missed.len();
+        let enough = met as f64 > MOST.0 * telling.len() as f64 && met > form.free_constants() + FEW_MET;
+        (enough && far && !missed.is_empty()).then_some((form, missed))
+    }
+
+    /// The form that is exact but for how the target was printed: the one that was settled on, or one with a factor that most rows agree on, because halves
+    /// that are all rounded up pull a factor that is fitted.
+    fn exact_as_printed(&self, outcome: &noisy::Outcome) -> Option<Form> {
+        let is_exact =
+            |form: &Form| self.meets_printed_digits(form) && self.split.outside.len() > form.free_constants();
+        if outcome.meant && is_exact(&outcome.form) {
+            return Some(outcome.form.clone());
+        }
+        let all = [&outcome.form].into_iter().chain(outcome.others.iter().map(|(form, _)| form));
+        let bits = |form: &Form| bits_of_form(form) + bits_of_constants(form);
+        let exact = all.filter_map(|form| self.with_meant_factor(form)).filter(is_exact);
+        exact.min_by(|a, b| bits(a).total_cmp(&bits(b)))
     }
 
     fn report(mut self, found: Vec<Found>, mut outcome: Option<noisy::Outcome>) -> Report {
         let (mut verdict, mut precision, mut noise) = (Verdict::None, None, None);
-        let mixture = outcome.as_mut().and_then(|outcome| {
+        let exact = outcome.as_ref().and_then(|outcome| self.exact_as_printed(outcome));
+        let as_printed = exact.is_some();
+        outcome.iter_mut().zip(exact).for_each(|(outcome, exact)| outcome.form = exact);
+        let mixture = outcome.as_mut().filter(|_| !as_printed).and_then(|outcome| {
             let all = [&outcome.form].into_iter().chain(outcome.others.iter().map(|(form, _)| form));
-            let (form, missed) =
-                all.filter_map(|form| self.exact_in_most(form)).min_by_key(|(_, missed)| missed.len())?;
+            let bits = |form: &Form| bits_of_form(form) + bits_of_constants(form);
+            let fewest = |(a, missed): &(Form, Vec<usize>), (b, others): &(Form, Vec<usize>)| {
+                missed.len().cmp(&others.len()).then(bits(a).total_cmp(&bits(b)))
+            };
+            let (form, missed) = all.filter_map(|form| self.exact_in_most(form)).min_by(fewest)?;
             (outcome.form, outcome.ambiguous) = (form, None);
             outcome.sigmas = Vec::new();
             Some(missed)
@@ -495,10 +524,7 @@ impl Reporter<'_> {
                 sentence =
                     format!("Approximate: the formula is exact in {met} of {rows} rows, and wrong in the others.");
                 self.flags.push(Flag::Apart { lines: self.lines_of(&missed), rows: missed });
-            } else if outcome.meant
-                && self.meets_printed_digits(&outcome.form)
-                && self.split.outside.len() > outcome.form.free_constants()
-            {
+            } else if as_printed {
                 (verdict, precision) = (Verdict::Exact, Some(Precision::Printed));
                 noise = None;
             } else if outcome.one_size
@@ -550,8 +576,12 @@ impl Reporter<'_> {
         if candidates.is_empty() && verdict != Verdict::None {
             (verdict, precision, noise) = (Verdict::None, None, None);
             sentence = String::new();
+            let of_formula =
+                |flag: &Flag| matches!(flag, Flag::Apart { .. } | Flag::Ambiguous { .. } | Flag::FewRowsOutside);
+            self.flags.retain(|flag| !of_formula(flag));
         }
         if verdict == Verdict::None {
+            noise = None;
             candidates.retain(|c| c.error_outside < TELLING.0 && c.complexity <= TELLING.1);
             // None of them is the answer, so that the first is merely the one that misses least.
             candidates.sort_by(|a, b| a.error_inside.total_cmp(&b.error_inside));

@@ -505,6 +505,56 @@ fn two_laws_in_one_table_are_no_noise() {
     assert!(report.sentence.contains("68 of 80 rows"), "{}", report.sentence);
 }
 
+/// Most quotients of whole numbers by 2 or 3 need no rounding or little; that makes the others no rows of another law.
+#[test]
+fn whole_numbers_that_were_rounded_are_no_mixture() {
+    let x: Vec<Vec<f64>> =
+        rows(2, 200, (1.0, 60.0), "whole").iter().map(|x| x.iter().map(|x| x.round()).collect()).collect();
+    let product = target(&x, |x| x[0] * x[1]);
+    let found = |y: Vec<f64>| {
+        let table = table(&x, y);
+        fit(&Problem::new(&table, "y").unwrap().printed(vec![1.0; 200]), &mut ()).unwrap()
+    };
+    for divisor in [2.0, 3.0, 7.0] {
+        let report = found(product.iter().map(|y| (y / divisor).round()).collect());
+        let all = (report.verdict, report.precision);
+        assert_eq!(all, (Verdict::Exact, Some(Precision::Printed)), "{divisor}: {report:?}");
+    }
+    let mut rng = Rng::fast("whole noise", Purpose::Noise);
+    let report = found(product.iter().map(|y| y + rng.uniform::<f64>(-2.49, 2.49).round()).collect());
+    assert!(!report.flags.iter().any(|flag| matches!(flag, Flag::Apart { .. })), "{report:?}");
+}
+
+/// Where target and formula are 0, any formula is right.
+#[test]
+fn rows_of_zeros_say_nothing_about_noise() {
+    for (share, key) in [(0.45, "some zeros"), (0.6, "most are zeros"), (0.7, "nearly all are zeros")] {
+        let mut x = rows(2, 300, (1.0, 9.0), key);
+        let mut rng = Rng::fast(key, Purpose::Noise);
+        x[0].iter_mut().for_each(|x| *x = if rng.uniform(0.0, 1.0) < share { 0.0 } else { *x });
+        let y = target(&x, |x| x[0] * x[1]).iter().map(|y| y * (1.0 + 0.02 * rng.normal::<f64>())).collect();
+        let report = explained(&table(&x, y));
+        assert!(!report.flags.iter().any(|flag| matches!(flag, Flag::Apart { .. })), "{share}: {report:?}");
+        assert_ne!(report.precision, Some(Precision::F64), "{share}: {report:?}");
+    }
+}
+
+/// Noise is that of the rows that do not stand apart.
+#[test]
+fn rows_that_stand_apart_are_no_part_of_the_noise() {
+    let x = rows(2, 300, (1.0, 9.0), "apart");
+    let mut rng = Rng::fast("apart", Purpose::Noise);
+    let noisy = |(k, y): (usize, &f64)| {
+        let off = if k % 7 == 3 { if k % 2 == 0 { 0.1 } else { -0.1 } } else { 2e-4 * rng.normal::<f64>() };
+        y * (1.0 + off)
+    };
+    let y = target(&x, |x| x[0] * x[1]).iter().enumerate().map(noisy).collect();
+    let report = explained(&table(&x, y));
+    assert!(report.flags.iter().any(|flag| matches!(flag, Flag::Apart { .. })), "{report:?}");
+    let (_, size) = report.noise.expect("noise");
+    assert!(size < 0.02, "{report:?}");
+}
+
 #[test]
 fn wrong_rows_are_named_beside_noise() {
     let x = rows(2, 200, (1.0, 9.0), "noise and wrong rows");

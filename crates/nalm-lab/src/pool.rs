@@ -275,21 +275,28 @@ pub fn carry_out(
             }
         }
         drop(sender);
-        let (mut done, mut kept) = (0, true);
+        // The first run that could not be carried out. What others finish meanwhile is not lost with it.
+        let (mut done, mut failure) = (0, None);
         let mut collect = || {
             let mut ended = false;
             while !ended {
                 match rows.recv_timeout(Duration::from_millis(100)) {
-                    Ok(finished) => {
-                        for one in finished? {
+                    Ok(Ok(finished)) => {
+                        for one in finished {
                             let (failed, spec) = (one.row.is_failed(), one.row.spec.clone());
-                            keep(Some(one)).inspect_err(|_| kept = false)?;
+                            keep(Some(one))?;
                             done += 1;
                             // Only now: until the row is safe, the checkpoint is all there is. A run that failed is tried again from it.
-                            if let Some(checkpoints) = order.checkpoints.filter(|_| !failed) {
-                                checkpoints.remove(&spec)?;
+                            let checkpoints = order.checkpoints.filter(|_| !failed);
+                            if let Some(Err(error)) = checkpoints.map(|all| all.remove(&spec)) {
+                                abort.store(true, Relaxed);
+                                failure.get_or_insert(error);
                             }
                         }
+                    }
+                    Ok(Err(error)) => {
+                        abort.store(true, Relaxed);
+                        failure.get_or_insert(error);
                     }
                     Err(mpsc::RecvTimeoutError::Timeout) => keep(None)?,
                     Err(mpsc::RecvTimeoutError::Disconnected) => ended = true,
@@ -303,13 +310,7 @@ pub fn carry_out(
         if result.is_err() {
             abort.store(true, Relaxed);
         }
-        if result.is_err() && kept {
-            // One run could not be carried out; what others have finished meanwhile is not lost with it.
-            for one in rows.iter().flatten().flatten() {
-                keep(Some(one))?;
-            }
-        }
-        result
+        failure.map_or(result, Err)
     })
 }
 
