@@ -234,9 +234,12 @@ fn what_is_not_varied_counts_once() {
     assert_eq!((experiment.planned(), results.found(), results.rows_of_earlier_numerics()), (12, 12, 0));
     let folder = tempfile::tempdir().unwrap();
     registry.report(&experiment, &there, folder.path()).unwrap();
-    let data = std::fs::read_to_string(folder.path().join("mine-solved.csv")).unwrap();
-    let places: Vec<String> = data.lines().skip(1).map(|line| line.split(",4,").next().unwrap().to_string()).collect();
-    assert_eq!(places, ["NMU,–", "sNMU,\"U[1,2]\"", "sNMU,\"U[1,4]\""]);
+    let files = std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().path());
+    let texts = files.filter(|path| path.extension().is_some_and(|kind| kind == "csv"));
+    let texts: Vec<String> = texts.map(|path| std::fs::read_to_string(path).unwrap()).collect();
+    let data = texts.iter().find(|text| text.contains("at_risk")).unwrap();
+    let count = |start: &str| data.lines().filter(|line| line.starts_with(start)).count();
+    assert_eq!((count("NMU,–,"), count("NMU,"), count("sNMU,")), (1, 1, 2), "{data}");
     // Without their number of steps, neither solved runs nor others are watched.
     let shortened = contents(&experiment, |model, spec| {
         let mut row = solved(model, spec)?;
