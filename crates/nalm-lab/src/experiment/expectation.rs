@@ -161,7 +161,7 @@ fn one(
             }
         }
     }
-    let mut seen: Vec<(usize, Option<usize>, Vec<&[Spec]>)> = Vec::new();
+    let mut seen: Vec<(usize, Vec<&[Spec]>)> = Vec::new();
     for label in labels {
         let own = group(&label);
         let section = named.or_else(|| Some(own?.section)).unwrap_or(0);
@@ -173,7 +173,7 @@ fn one(
             });
             // Places that differ in what the models do not have are one, which is judged once.
             let runs: Vec<&[Spec]> = own.into_iter().chain(twin).map(|g| &experiment.runs[g.runs.clone()]).collect();
-            let once = (k, model, runs);
+            let once = (k, runs);
             if !expect.pooled && own.is_some() && seen.contains(&once) {
                 continue;
             }
