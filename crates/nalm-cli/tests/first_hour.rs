@@ -879,6 +879,33 @@ fn colours() {
     assert_eq!(coloured(&[forced, ("NO_COLOR", "1")], &["trian"]), [false, false]);
 }
 
+/// Runs are counted once wherever they are counted: those of a model without what is varied, and those that two experiments share.
+#[test]
+fn runs_are_counted_once() {
+    let folder = folder();
+    let here = folder.path();
+    let said = |arguments: &[&str]| String::from_utf8(nalm(here, arguments).stderr).unwrap();
+    let swept = ["mine.toml", "--sweep", "noise=U[1,2];U[1,4]"];
+    let started = said(&[&["run"], &swept[..]].concat());
+    assert!(started.contains("6 runs, 0 done, 6 to do"), "{started}");
+    let status = json(here, &[&["status"], &swept[..], &["--json"]].concat());
+    assert_eq!((&status["experiments"][0]["runs"], &status["experiments"][0]["done"]), (&6.into(), &6.into()));
+    let both = said(&["status", "mine.toml", "mine-with-a-name-of-some-length.toml", "--set", "learning_rate=0.3"]);
+    assert!(both.contains("4 runs are missing"), "{both}");
+    // A sweep that would be dropped is refused.
+    let both = said(&[&["run"], &swept[..], &["--set", "noise=U[1,3]"]].concat());
+    assert!(both.contains("noise is swept and set; leave one out"), "{both}");
+}
+
+/// What was published about images is not said to be nothing.
+#[test]
+fn statements_about_images_are_compared_elsewhere() {
+    let folder = folder();
+    let asked = nalm(folder.path(), &["verify", "mnist-isolated", "--preset", "paper"]);
+    let said = String::from_utf8(asked.stderr).unwrap();
+    assert!(said.contains("nalm reproduce mnist-isolated --preset paper") && !said.contains("nothing was"), "{said}");
+}
+
 /// Less, more, and shorter.
 #[test]
 fn quiet_verbose_and_short_options() {

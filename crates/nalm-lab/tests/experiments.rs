@@ -435,6 +435,29 @@ fn settings_reach_the_models_and_layers_that_have_them() {
         places(&two)[..3],
         ["NMU learning_rate 0.1", "NMU learning_rate 0.2", "sNMU learning_rate 0.1, noise U[1,2]"]
     );
+    // Names of values may have commas in them.
+    assert_eq!(places(&two.replace("[1,", "[1, "))[..2], ["NMU learning_rate 0.1", "NMU learning_rate 0.2"]);
+    let one = swept.replace(", \"U[1,4]\"", "");
+    assert_eq!(places(&one), ["NMU –", "sNMU U[1,2]", "NAU-sNMU U[1,2]", "own –"], "one value is none of others, too");
+    // One that is called by a value is the run of another one at it.
+    let shared = options.replace("U[1,1.1]", "U[1,4]");
+    assert_eq!((places(&shared).len(), checked(&shared, &none).unwrap().planned()), (6, 5));
+    let said = |text: &str, more: &str| -> Vec<String> {
+        let found = checked(&format!("{text}[[expect]]\nsource = \"x\"\n{more}\n"), &none).unwrap();
+        found.expectations.iter().map(|e| format!("{} at {}", e.place, e.at)).collect()
+    };
+    assert_eq!(said(&swept, "model = \"nmu\"\nis = 1.0"), ["U[1,2] at –"], "what stands once is judged once");
+    assert_eq!(said(&swept, "model = \"nmu\"\nranges = [\"U[1,2]\", \"U[1,4]\"]\nis = 1.0"), ["U[1,2] at –"]);
+    let each = ["U[1,2] at U[1,2]", "U[1,4] at U[1,4]"];
+    assert_eq!(
+        said(&swept, "model = \"nmu\"\nabove = \"snmu\""),
+        each,
+        "beside one that varies, it is asked each time"
+    );
+    assert_eq!(
+        said(&two, "model = \"nmu\"\nrange = \"learning_rate 0.2\"\nis = 1.0"),
+        ["learning_rate 0.2, noise U[1,2] at learning_rate 0.2"]
+    );
     let set = set("noise", "U[1,9]".into());
     assert_eq!(noises(&base.replace("NOISE", ""), &set), ["-", "U[1,9]", "U[1,9]", "U[1,9]"]);
     let loaded = checked(&base.replace("NOISE", ""), &set).unwrap();
@@ -473,6 +496,19 @@ fn what_could_not_be_told_apart_is_refused() {
     ] {
         let message = checked(&base.replacen(from, to, 1), overrides).unwrap_err();
         assert!(message.contains(hint), "{to}: {message}");
+    }
+    // A sweep that something else would overrule is not dropped without a word.
+    let sweep = |key: &str, values: &[serde_json::Value]| (key.to_string(), values.to_vec());
+    let rate = || sweep("learning_rate", &[json!(0.1), json!(0.2)]);
+    for (set, sweep, hint) in [
+        (vec![("learning_rate", json!(0.3))], vec![rate()], "learning_rate is swept and set; leave one out"),
+        (vec![("steps", json!(3))], vec![sweep("steps", &[json!(1)])], "steps is swept and set; leave one out"),
+        (vec![], vec![rate(), rate()], "learning_rate is swept twice"),
+        (vec![], vec![sweep("range", &[json!("U[1,2)"), json!("U[-2,2)")])], "say --range once for each range"),
+    ] {
+        let set = set.into_iter().map(|(key, value)| (key.to_string(), value)).collect();
+        let message = checked(base, &Overrides { set, sweep, ..Overrides::default() }).unwrap_err();
+        assert!(message.contains(hint), "{message}");
     }
     // One value needs no brackets, and ranges may stand at the top.
     let text = base

@@ -200,10 +200,14 @@ fn a_statement_about_all_ranges_takes_all_of_them() {
     assert_eq!(found(full, &|_, spec| inside(spec) || spec.seed() < 2), missing);
     assert_eq!(found(full, &|_, _| true).0, "8 of 8 [0.68, 1.00]");
     assert_eq!(found(full, &|_, spec| spec.seed() < 2).0, "4 of 4 [0.51, 1.00]", "fewer seeds, but as many everywhere");
+    let other = |spec: &Spec| inside(spec) == (spec.seed() < 2);
+    assert_eq!(found(full, &|_, spec| other(spec)).0, "0 of 2 ranges have all 4 seeds", "as many, but others");
     // Of two models, seeds count that both have; runs of others do not matter.
     for relation in ["above = \"nmu\"", "equals = \"nmu\""] {
         let statement = format!("model = \"snmu\"\n{relation}");
-        assert_eq!(found(&statement, &|model, spec| model == 1 || inside(spec)), missing);
+        let none = ("no seed that all ranges and both models have".to_string(), Verdict::NotRun);
+        assert_eq!(found(&statement, &|model, spec| model == 1 || inside(spec)), none);
+        assert_eq!(found(&statement, &|model, _| model == 1), none);
         assert_eq!(found(&statement, &|_, _| true).0, "8 against 8 of 8");
     }
     assert_eq!(found(full, &|model, spec| model == 0 || inside(spec)).0, "8 of 8 [0.68, 1.00]");
@@ -211,6 +215,52 @@ fn a_statement_about_all_ranges_takes_all_of_them() {
     let order = "model = \"snmu\"\nabove = \"nmu\"";
     assert_eq!(found(order, &|_, spec| inside(spec) || spec.seed() < 2).0, "4 against 4 of 4");
     assert_eq!(found(order, &|_, spec| inside(spec) == (spec.seed() < 2)).1, Verdict::NotRun);
+}
+
+/// Over values of a setting that a model does not have, its runs are one rate, and one line of the data of a figure.
+#[test]
+fn what_is_not_varied_counts_once() {
+    let registry = Registry::default();
+    let swept = FILE
+        .replace(", \"U[-2,-1)\"", "")
+        .replace("[preset.a]", "figures = [\"solved\"]\n[sweep]\nnoise = [\"U[1,2]\", \"U[1,4]\"]\n[preset.a]");
+    let statement = |text: &str| format!("[[expect]]\npooled = true\nsource = \"x\"\n{text}\n");
+    let experiment =
+        load(&(swept + &statement("model = \"nmu\"\nis = 1.0") + &statement("model = \"snmu\"\nis = 1.0")));
+    let solved = |_: usize, spec: &Spec| Some(row(spec, json!({"solved": true, "solved_at": 1_000})));
+    let there = contents(&experiment, solved);
+    let results = registry.results(&experiment, &there);
+    assert_eq!(results.comparisons().iter().map(|c| c.n).collect::<Vec<_>>(), [4, 8]);
+    assert_eq!((experiment.planned(), results.found(), results.rows_of_earlier_numerics()), (12, 12, 0));
+    let folder = tempfile::tempdir().unwrap();
+    registry.report(&experiment, &there, folder.path()).unwrap();
+    let files = std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().path());
+    let texts = files.filter(|path| path.extension().is_some_and(|kind| kind == "csv"));
+    let texts: Vec<String> = texts.map(|path| std::fs::read_to_string(path).unwrap()).collect();
+    let data = texts.iter().find(|text| text.contains("at_risk")).unwrap();
+    let count = |start: &str| data.lines().filter(|line| line.starts_with(start)).count();
+    assert_eq!((count("NMU,–,"), count("NMU,"), count("sNMU,")), (1, 1, 2), "{data}");
+    // Without their number of steps, neither solved runs nor others are watched.
+    let shortened = contents(&experiment, |model, spec| {
+        let mut row = solved(model, spec)?;
+        row.spec = row.spec.with("steps", Value::Null);
+        Some(row)
+    });
+    let without = registry.results(&experiment, &shortened);
+    let group = &experiment.groups[0];
+    assert_eq!((results.survival(group).len(), without.survival(group).len()), (4, 0));
+    // Seed by seed, places of two sweeps are called as elsewhere: the NMU has one of the two, and so have both of these.
+    let text = FILE
+        .replace(", \"U[-2,-1)\"", "")
+        .replace("[preset.a]", "[sweep]\nlearning_rate = [0.1, 0.2]\nnoise = [\"U[1,2]\", \"U[1,4]\"]\n[preset.a]");
+    let experiment =
+        load(&(text + "[[model]]\nmodule = \"nmu\"\nlabel = \"slow\"\noptions = { learning_rate = 1e-4 }\n"));
+    let there = contents(&experiment, solved);
+    let at = |model: usize| -> Vec<String> {
+        registry.results(&experiment, &there).against(0, model, 0).into_iter().map(|at| at.at).collect()
+    };
+    assert_eq!(at(2), ["learning_rate 0.1", "learning_rate 0.2"]);
+    assert_eq!(at(1)[0], "learning_rate 0.1, noise U[1,2]");
 }
 
 /// Runs of one range of the nine do not refute "no unit has full success on all ranges".

@@ -150,12 +150,13 @@ fn entries(registry: &Registry, what: Listing) -> Result<Vec<Entry>> {
         Listing::Experiments => {
             let load = |name: &'static str| {
                 let experiment = registry.load(name, &Overrides::default())?;
+                let runs = experiment.planned();
                 Ok(vec![
                     ("name", name.into()),
                     ("title", experiment.title.into()),
                     ("presets", json!(built_in::presets(name))),
                     ("preset", experiment.preset.into()),
-                    ("runs", experiment.runs.len().into()),
+                    ("runs", runs.into()),
                     ("models", json!(experiment.models)),
                     ("figures", json!(experiment.figures)),
                 ])

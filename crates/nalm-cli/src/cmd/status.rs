@@ -134,7 +134,9 @@ fn once(registry: &Registry, arguments: &Status) -> Result<()> {
     }
     let other = others(&index, &explained);
     let is_shown = |s: &&Standing<'_>| s.runs > 0 && (named || arguments.all || s.is_news || !s.failed.is_empty());
-    let missing: usize = all.iter().map(|s| s.missing).sum();
+    // Experiments share runs, which are carried out once.
+    let plan = super::run::plan(experiments.iter().filter(|_| named).map(|(experiment, _)| experiment));
+    let missing = plan.iter().filter(|run| !index.has(&run.id())).count();
     let all: Vec<&Standing<'_>> = all.iter().filter(is_shown).collect();
     let outlook = match named {
         false => None,
@@ -248,11 +250,12 @@ fn standing<'a>(
     conflicts: &BTreeSet<String>,
 ) -> Standing<'a> {
     let Experiment { name, preset, .. } = experiment;
-    let ids = experiment.ids();
+    let plan = super::run::plan([experiment]);
+    let ids: BTreeSet<String> = plan.iter().map(Spec::id).collect();
     let failed = failed.iter().filter(|row| ids.contains(&row.id));
     let failed = failed.map(|row| json!({"id": row.id, "reason": reason(row)})).collect();
     let done = ids.iter().filter(|id| index.has(id)).count();
-    let missing = experiment.runs.iter().filter(|run| !index.has(&run.id()));
+    let missing = plan.iter().filter(|run| !index.has(&run.id()));
     let is_there = |run: &Spec| registry.catalogue.with_earlier_numerics(run).iter().any(|run| index.has(&run.id()));
     let earlier = missing.filter(|run| is_there(run)).count();
     let conflicting = ids.iter().filter(|id| conflicts.contains(*id)).count();

@@ -6,7 +6,7 @@ use crate::arguments::Verify;
 use crate::exit::Stopped;
 use crate::terminal::paragraph;
 use anyhow::{Result, bail, ensure};
-use nalm_lab::experiment::{Experiment, Overrides, Relation};
+use nalm_lab::experiment::{Experiment, Overrides};
 use nalm_lab::pool::Order;
 use nalm_lab::run::{Row, Spec};
 use nalm_lab::store::{Contents, Index};
@@ -33,11 +33,7 @@ pub(crate) fn run(registry: &Registry, arguments: &Verify) -> Result<()> {
 fn wanted(experiment: &Experiment) -> Vec<Spec> {
     let mut cells: BTreeSet<(usize, usize, &str)> = BTreeSet::new();
     for e in &experiment.expectations {
-        let other = match e.relation {
-            Relation::Above(other) | Relation::Equals(other) => Some(other),
-            _ => None,
-        };
-        for model in e.model.into_iter().chain(other) {
+        for model in e.model.into_iter().chain(e.relation.other()) {
             let places = experiment.groups.iter().filter(|g| g.section == e.section && g.model == model);
             let places = places.map(|group| group.place.as_str()).filter(|place| e.pooled || *place == e.place);
             cells.extend(places.map(|place| (e.section, model, place)));
@@ -46,7 +42,9 @@ fn wanted(experiment: &Experiment) -> Vec<Spec> {
     let numbers = |section: usize| experiment.sections[section].measures == Measures::Runs;
     let groups =
         experiment.groups.iter().filter(|g| numbers(g.section) && cells.contains(&(g.section, g.model, &g.place)));
-    groups.flat_map(|group| experiment.runs[group.runs.clone()].iter().cloned()).collect()
+    let mut seen = BTreeSet::new();
+    let runs = groups.flat_map(|group| &experiment.runs[group.runs.clone()]);
+    runs.filter(|run| seen.insert(run.id())).cloned().collect()
 }
 
 fn published(registry: &Registry, arguments: &Verify) -> Result<()> {
@@ -63,6 +61,16 @@ fn published(registry: &Registry, arguments: &Verify) -> Result<()> {
     let none = || {
         let paper = registry.load_all(names, &Overrides::preset("paper")).unwrap_or_default();
         let names = names.join(" ");
+        // There are statements, but none whose runs are carried out here.
+        let images = |e: &Experiment| e.sections.iter().any(|section| section.measures != Measures::Runs);
+        let of_images = experiments.iter().chain(&paper).any(|e| images(e) && !e.expectations.is_empty());
+        if of_images && !paper.iter().any(is_held) {
+            let preset = if paper.is_empty() { "" } else { " --preset paper" };
+            let how = format!("nalm reproduce {names}{preset} carries them out and compares them in its report");
+            return Error::Request(format!(
+                "what was published about {names} is about images, whose runs take hours and are not part of verify; {how}"
+            ));
+        }
         let hint = match experiments.iter().any(|e| e.preset != "paper") && paper.iter().any(is_held) {
             true => format!(" at this length; nalm verify {names} --preset paper runs the published one"),
             false => String::new(),
@@ -97,7 +105,7 @@ fn published(registry: &Registry, arguments: &Verify) -> Result<()> {
         verdicts.push(c.verdict);
         unexplained += usize::from(c.is_unexplained());
         let model = c.expectation.model.map_or("", |model| experiment.models[model].as_str());
-        let (verdict, place) = (c.verdict.name(), if c.expectation.pooled { "all" } else { &c.expectation.place });
+        let (verdict, place) = (c.verdict.name(), if c.expectation.pooled { "all" } else { &c.expectation.at });
         let (name, Comparison { published, ours, difference, .. }) = (&experiment.name, &c);
         let known = c.expectation.known.as_deref();
         if arguments.json {

@@ -2,7 +2,7 @@
 
 use super::places::{self, Place};
 use super::written::{Model, Preset, Section as WrittenSection, Seeds, Settings, Sweep, Written};
-use super::{Experiment, Group, Names, Overrides, Section, built_in, expectation, overrides, reading, set};
+use super::{Experiment, Group, Names, Overrides, Section, built_in, expectation, joined, overrides, reading, set};
 use crate::error::{Context, Error, Result, bail, ensure};
 use crate::run::{Spec, schedule};
 use crate::task::choose::{choose, one_of};
@@ -41,7 +41,8 @@ pub(super) struct Planned {
     pub(super) preset: String,
     pub(super) section: String,
     pub(super) models: Vec<usize>,
-    pub(super) labels: Vec<String>,
+    /// What a place is called, by model: as a whole, and without what the model does not have.
+    pub(super) labels: Vec<(usize, String)>,
 }
 
 /// Checks an experiment.
@@ -246,7 +247,13 @@ impl Checker<'_> {
             let models = self.taking_part(preset, section)?;
             let (parts, sweep) = self.parts(preset, section, &**task)?;
             for part in parts {
-                let labels = places::both(&part.ranges, &sweep).into_iter().map(|place| place.label).collect();
+                let both = places::both(&part.ranges, &sweep);
+                let mut labels = Vec::new();
+                for (index, place) in models.iter().flat_map(|index| both.iter().map(move |place| (*index, place))) {
+                    let own = joined(&set::taken(self, &**task, &self.written.model[index], place));
+                    let own = own.filter(|own| !sweep.is_empty() && *own != place.label);
+                    labels.extend([Some(place.label.clone()), own].into_iter().flatten().map(|label| (index, label)));
+                }
                 planned.push(Planned { preset: preset.clone(), section: part.name, models: models.clone(), labels });
             }
         }
@@ -280,6 +287,7 @@ impl Checker<'_> {
             into.scale = scale.clone() + &self.overrides.in_words();
         }
         let (parts, sweep) = self.parts(&self.preset, section, &**task)?;
+        set::swept(self, &**task, &sweep)?;
         parts.into_iter().try_for_each(|part| self.part(section, part, &**task, &sweep, into))
     }
 
@@ -383,7 +391,8 @@ impl Checker<'_> {
                     }
                 }
                 let runs = start..into.runs.len();
-                into.groups.push(Group { section: own, model: index, place: place.label.clone(), runs, last_layer });
+                let (parts, place) = (set::taken(self, task, model, place), place.label.clone());
+                into.groups.push(Group { section: own, model: index, place, parts, runs, last_layer });
             }
         }
         let axis = sweep.first().map(|place| place.axis(self.catalogue, task));

@@ -2,8 +2,9 @@
 
 use super::check::{Checker, Planned};
 use super::written::{Expect, Value};
-use super::{Experiment, statements};
+use super::{Experiment, Group, statements};
 use crate::error::{Context, Result, bail, ensure};
+use crate::run::Spec;
 use crate::task::choose::one_of;
 use toml::Spanned;
 
@@ -16,6 +17,8 @@ pub struct Expectation {
     pub model: Option<usize>,
     /// The label of the range, or of what is varied instead; empty where all are taken together.
     pub place: String,
+    /// The same for show: without what no model of the statement has.
+    pub at: String,
     /// Whether it is about all ranges together.
     pub pooled: bool,
     /// The metric's name.
@@ -49,6 +52,16 @@ pub enum Relation {
     Above(usize),
     /// It is that model's.
     Equals(usize),
+}
+
+impl Relation {
+    /// The other model, where it is about two.
+    pub fn other(self) -> Option<usize> {
+        match self {
+            Self::Above(other) | Self::Equals(other) => Some(other),
+            _ => None,
+        }
+    }
 }
 
 pub(super) fn check(checker: &Checker<'_>, experiment: &Experiment) -> Result<Vec<Expectation>> {
@@ -111,7 +124,9 @@ fn one(
         let sections: Vec<&str> = planned.iter().map(|p| p.section.as_str()).collect();
         one_of("section", section.get_ref(), &sections).at(|| checker.at(section))?;
     }
-    let every: Vec<&str> = planned.iter().filter(asked).flat_map(|p| &p.labels).map(String::as_str).collect();
+    let labels = planned.iter().filter(asked).flat_map(|p| &p.labels);
+    let every: Vec<&str> =
+        labels.filter(|(own, _)| model.is_none_or(|model| *own == model)).map(|(_, label)| label.as_str()).collect();
     ensure!(
         model.is_none() || !every.is_empty(),
         "{place}: the file never runs this model there, so the expectation is about nothing"
@@ -128,8 +143,11 @@ fn one(
         return Ok(());
     }
     let named = named.flatten();
-    let here = |place: &str, label: &str| expect.pooled || place == label;
-    let group = |label: &str| experiment.groups.iter().find(|g| Some(g.model) == model && here(&g.place, label));
+    let mine = || experiment.groups.iter().filter(|g| Some(g.model) == model);
+    let within = |g: &&Group| named.is_none_or(|section| g.section == section);
+    // By its label as planned, or as tables show it.
+    let called = |g: &Group, label: &str| g.place == label || experiment.standing(g).is_some_and(|at| at == label);
+    let group = |label: &str| mine().filter(within).find(|g| expect.pooled || called(g, label));
     let mut labels: Vec<String> = ranges.iter().map(|range| range.get_ref().clone()).collect();
     if expect.pooled {
         labels.push(String::new());
@@ -137,20 +155,39 @@ fn one(
         labels = super::places::paper_ranges();
     } else if labels.is_empty() {
         // Wherever the model is run.
-        let mine = experiment.groups.iter().filter(|g| Some(g.model) == model);
-        for group in mine.filter(|g| named.is_none_or(|section| g.section == section)) {
+        for group in mine().filter(within) {
             if !labels.contains(&group.place) {
                 labels.push(group.place.clone());
             }
         }
     }
+    let mut seen: Vec<(usize, Vec<&[Spec]>)> = Vec::new();
     for label in labels {
-        let section = named.or_else(|| Some(group(&label)?.section)).unwrap_or(0);
-        for &(length, relation) in &relations {
+        let own = group(&label);
+        let section = named.or_else(|| Some(own?.section)).unwrap_or(0);
+        let place = own.filter(|_| !expect.pooled).map_or(&label, |group| &group.place);
+        for (k, &(length, relation)) in relations.iter().enumerate() {
+            let other = relation.other();
+            let twin = experiment.groups.iter().find(|g| {
+                Some(g.model) == other && own.is_some_and(|own| g.section == own.section && g.place == own.place)
+            });
+            // Places that differ in what the models do not have are one, which is judged once.
+            let runs: Vec<&[Spec]> = own.into_iter().chain(twin).map(|g| &experiment.runs[g.runs.clone()]).collect();
+            let once = (k, runs);
+            if !expect.pooled && own.is_some() && seen.contains(&once) {
+                continue;
+            }
+            seen.push(once);
+            let at = match (own.filter(|_| !expect.pooled), twin) {
+                (Some(own), Some(twin)) => experiment.shared([own, twin]),
+                (Some(own), None) => experiment.shared([own]),
+                _ => label.clone(),
+            };
             all.push(Expectation {
                 section,
                 model,
-                place: label.clone(),
+                place: place.clone(),
+                at,
                 pooled: expect.pooled,
                 metric: metric.to_string(),
                 length,

@@ -17,6 +17,7 @@ pub use overrides::Overrides;
 
 use crate::run::Spec;
 use crate::task::{Catalogue, Measures};
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// The names that experiments may use besides those of modules and tasks.
@@ -91,6 +92,8 @@ pub struct Group {
     pub model: usize,
     /// The label of the range, or of what is varied instead.
     pub place: String,
+    /// What is varied there, each by its label; nothing for what the model does not have or says itself.
+    pub parts: Vec<Option<String>>,
     /// Places in [`Experiment::runs`].
     pub runs: Range<usize>,
     /// How many parameters the network's last layer has.
@@ -114,22 +117,34 @@ impl Experiment {
         self.runs.iter().flat_map(|run| std::iter::once(run.id()).chain(earlier(run))).collect()
     }
 
+    /// The groups of the same model with the same runs: places that differ in what it does not have.
+    fn same<'e>(&'e self, group: &'e Group) -> impl Iterator<Item = &'e Group> + Clone {
+        let of_model = |g: &&Group| g.section == group.section && g.model == group.model;
+        self.groups.iter().filter(of_model).filter(|g| self.runs[g.runs.clone()] == self.runs[group.runs.clone()])
+    }
+
     /// How a group's place is called where it counts once: what is varied, without what its model does not have, whose runs are the same at
     /// several places. Nothing for all but the first of these.
     pub fn standing(&self, group: &Group) -> Option<String> {
-        if self.sections[group.section].axis.is_none() {
-            return Some(group.place.clone());
-        }
-        let runs = |group: &Group| &self.runs[group.runs.clone()];
-        let of_model = |g: &&Group| g.section == group.section && g.model == group.model;
-        let same: Vec<&Group> =
-            self.groups.iter().filter(of_model).filter(|other| runs(other) == runs(group)).collect();
-        if same.first()?.place != group.place {
-            return None;
-        }
-        let common = |part: &&str| same.iter().all(|other| other.place.split(", ").any(|own| own == *part));
-        let kept: Vec<&str> = group.place.split(", ").filter(common).collect();
-        Some(if kept.is_empty() && !group.place.is_empty() { "–".into() } else { kept.join(", ") })
+        let first = self.sections[group.section].axis.is_none() || self.same(group).next()?.place == group.place;
+        first.then(|| self.shared([group]))
+    }
+
+    /// How a place is called for several models at it: what is varied, without what none of them has.
+    pub fn shared<const N: usize>(&self, groups: [&Group; N]) -> String {
+        let Some(first) = groups.first() else { return String::new() };
+        let part = |k: usize| {
+            let of = |group: &&Group| {
+                let own = group.parts.get(k)?.clone()?;
+                // A value that makes no difference is none that tells places apart.
+                self.same(group)
+                    .all(|other| other.parts.get(k).is_some_and(|o| o.as_ref() == Some(&own)))
+                    .then_some(own)
+            };
+            groups.iter().find_map(of)
+        };
+        let parts: Vec<Option<String>> = (0..first.parts.len()).map(part).collect();
+        joined(&parts).unwrap_or_else(|| first.place.clone())
     }
 
     /// The groups without those that repeat the runs of another one.
@@ -137,13 +152,26 @@ impl Experiment {
         self.groups.iter().filter(|group| self.standing(group).is_some())
     }
 
+    /// Places in [`Experiment::runs`] of different runs: models may share some, as they are where one says what is varied for another.
+    pub fn distinct(&self) -> Vec<usize> {
+        let mut seen = BTreeSet::new();
+        (0..self.runs.len()).filter(|&k| seen.insert(self.runs[k].id())).collect()
+    }
+
     /// How many runs there are, each once.
     pub fn planned(&self) -> usize {
-        self.standing_groups().map(|group| group.runs.len()).sum()
+        self.distinct().len()
     }
 
     /// Whether the runs of a group are a sample by seed, and not a grid of starting weights.
     pub fn is_sampled(&self, group: &Group) -> bool {
         self.sections[group.section].grid.is_none()
     }
+}
+
+/// What is varied at a place, for show; nothing where nothing is.
+fn joined(parts: &[Option<String>]) -> Option<String> {
+    let kept: Vec<&str> = parts.iter().flatten().map(String::as_str).collect();
+    let text = if kept.is_empty() { "–".into() } else { kept.join(", ") };
+    (!parts.is_empty()).then_some(text)
 }

@@ -14,6 +14,8 @@ use toml::Spanned;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Place {
     pub(super) label: String,
+    /// What is varied, name by name, and how its value is called.
+    pub(super) parts: Vec<(String, String)>,
     pub(super) values: BTreeMap<String, Value>,
     /// Where the file has its range, if it has it.
     pub(super) line: Option<String>,
@@ -45,7 +47,7 @@ pub(super) fn paper_ranges() -> Vec<String> {
 pub(super) fn both(ranges: &[Place], sweep: &[Place]) -> Vec<Place> {
     let one = |range: &Place, value: &Place| {
         let values = range.values.clone().into_iter().chain(value.values.clone()).collect();
-        Place { label: value.label.clone(), values, line: range.line.clone() }
+        Place { label: value.label.clone(), parts: value.parts.clone(), values, line: range.line.clone() }
     };
     match sweep {
         [] => ranges.to_vec(),
@@ -64,9 +66,10 @@ pub(super) fn sweep(checker: &Checker<'_>, written: &Sweep) -> Result<Vec<Place>
         ensure!(!values.is_empty(), "{}: the sweep over {key} has no values", checker.file);
         let one = |place: &Place, value: &Value| {
             let own = if several { format!("{key} {}", label_of(value)) } else { label_of(value) };
-            let label = if place.label.is_empty() { own } else { format!("{}, {own}", place.label) };
+            let parts: Vec<_> = place.parts.iter().cloned().chain([(key.clone(), own)]).collect();
+            let label = parts.iter().map(|(_, label)| label.as_str()).collect::<Vec<_>>().join(", ");
             let values = place.values.clone().into_iter().chain([(key.clone(), value.clone())]).collect();
-            Place { label, values, line: None }
+            Place { label, parts, values, line: None }
         };
         places = places.iter().flat_map(|place| values.iter().map(move |value| one(place, value))).collect();
     }
@@ -95,7 +98,8 @@ pub(super) fn ranges(checker: &Checker<'_>, task: &dyn Task, written: Option<&[S
         let label = test.as_ref().filter(|_| twice).map(|test| format!("{train}, tested on {test}"));
         let test = test.iter().map(|test| ("test_range".to_string(), test.clone().into()));
         let values = [("range".to_string(), train.clone().into())].into_iter().chain(test).collect();
-        Place { label: label.unwrap_or_else(|| train.clone()), values, line: lines.get(k).cloned() }
+        let label = label.unwrap_or_else(|| train.clone());
+        Place { label, parts: Vec::new(), values, line: lines.get(k).cloned() }
     };
     Ok(pairs.iter().enumerate().map(place).collect())
 }

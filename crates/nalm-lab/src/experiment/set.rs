@@ -4,7 +4,7 @@ use super::check::Checker;
 use super::overrides::plain;
 use super::places::Place;
 use super::written::Model;
-use super::{Experiment, Group};
+use super::{Experiment, Group, Overrides};
 use crate::error::{Context, Result, ensure};
 use crate::task::choose::{choose, declares, undeclared};
 use crate::task::network::Layer;
@@ -32,14 +32,40 @@ fn says(model: &Model, key: &str) -> bool {
 /// Puts the values of a place into a model, as far as it has them and does not say otherwise itself: a sweep over the noise is none over a
 /// model that is called by its noise.
 pub(super) fn place(checker: &Checker<'_>, task: &dyn Task, model: &Model, choices: &mut Choices, place: &Place) {
-    for (key, value) in place.values.iter().filter(|(key, _)| !says(model, key)) {
-        if has(checker, task, choices, key) || !is_anybodys(checker, task, key) {
+    for (key, value) in &place.values {
+        if takes(checker, task, model, key) {
             choose(checker.catalogue, task, choices, key, value, true);
         }
     }
     if place.values.contains_key("data") {
         checker.beside(choices);
     }
+}
+
+/// Whether a model takes the values of a place: it has them and does not say otherwise itself. What nobody has is for all, and refused.
+fn takes(checker: &Checker<'_>, task: &dyn Task, model: &Model, key: &str) -> bool {
+    !says(model, key) && (has(checker, task, &of_model(model), key) || !is_anybodys(checker, task, key))
+}
+
+/// What is varied at a place, each by its label; nothing for what a model does not take.
+pub(super) fn taken(checker: &Checker<'_>, task: &dyn Task, model: &Model, place: &Place) -> Vec<Option<String>> {
+    place.parts.iter().map(|(key, label)| takes(checker, task, model, key).then(|| label.clone())).collect()
+}
+
+/// Refuses a sweep that something else would overrule without a word.
+pub(super) fn swept(checker: &Checker<'_>, task: &dyn Task, sweep: &[Place]) -> Result<()> {
+    let Overrides { set, sweep: typed, .. } = checker.overrides;
+    for (k, (key, _)) in typed.iter().enumerate() {
+        let twice = typed[..k].iter().any(|(other, _)| other == key);
+        ensure!(!twice, "{key} is swept twice; give all of its values at once: --sweep '{key}=A;B'");
+    }
+    for (key, _) in sweep.first().into_iter().flat_map(|place| &place.parts) {
+        ensure!(!set.iter().any(|(other, _)| other == key), "{key} is swept and set; leave one out");
+        // Ranges have an axis of their own, and are what sections are called by.
+        let instead = "once for each range, or write ranges = [\"U[1,2)\", \"U[-2,2)\"]";
+        ensure!(key != "range" || !task.declares("range"), "say --range {instead}, instead of a sweep over range");
+    }
+    Ok(())
 }
 
 /// Puts settings from the command line into a model that has them; `without` one of them, by its place.

@@ -19,6 +19,8 @@ pub(super) fn draw(results: &Results<'_>, paper: Paper) -> Vec<Figure> {
 /// A model at a range.
 struct Line {
     model: usize,
+    /// What its place is called in the data, where a model without what is varied has one line.
+    listed: Option<String>,
     n: usize,
     /// Until when its runs were watched.
     until: f64,
@@ -26,9 +28,9 @@ struct Line {
 }
 
 impl Line {
-    fn new(group: &Group, runs: &[Run]) -> Self {
+    fn new(group: &Group, listed: Option<String>, runs: &[Run]) -> Self {
         let until = runs.iter().map(|run| run.at).fold(0.0, f64::max);
-        Self { model: group.model, n: runs.len(), until, curve: kaplan_meier::curve(runs) }
+        Self { model: group.model, listed, n: runs.len(), until, curve: kaplan_meier::curve(runs) }
     }
 
     /// Corners of the line, from where nobody is solved to where it ends.
@@ -49,7 +51,9 @@ fn section_figure(results: &Results<'_>, paper: Paper, index: usize, section: &S
     let groups = || experiment.groups.iter().filter(|g| g.section == index && experiment.is_sampled(g));
     let lines_at = |place: &str| -> Vec<Line> {
         let own = groups().filter(|group| group.place == place);
-        own.map(|group| Line::new(group, &results.survival(group))).filter(|line| line.n > 0).collect()
+        own.map(|group| Line::new(group, experiment.standing(group), &results.survival(group)))
+            .filter(|line| line.n > 0)
+            .collect()
     };
     let mut panels: Vec<(&str, Vec<Line>)> =
         section.places.iter().map(|place| (place.as_str(), lines_at(place))).collect();
@@ -80,7 +84,7 @@ fn section_figure(results: &Results<'_>, paper: Paper, index: usize, section: &S
             let share = corners.last().map_or(0.0, |(_, share)| *share);
             let hint = format!("{label}, {place}: {share:.2} at the end (n = {})", line.n);
             svg.marked_line(style, &drawn, 1.6, 1, &hint);
-            for step in &line.curve {
+            for (step, place) in line.curve.iter().flat_map(|step| line.listed.iter().map(move |place| (step, place))) {
                 let Step { at, at_risk, solved, unsolved } = step;
                 data.push(record(&[label, place, &line.n, at, at_risk, solved, &rounded(1.0 - unsolved)]));
             }
@@ -118,10 +122,10 @@ mod tests {
         let run = |at: f64, solved: bool| Run { at, solved };
         let runs = [run(2_000.0, true), run(3_000.0, true), run(5_000.0, false), run(5_000.0, false)];
         let until = runs.iter().map(|run| run.at).fold(0.0, f64::max);
-        let line = Line { model: 0, n: 4, until, curve: kaplan_meier::curve(&runs) };
+        let line = Line { model: 0, listed: None, n: 4, until, curve: kaplan_meier::curve(&runs) };
         let want = [(1_000.0, 0.0), (2_000.0, 0.0), (2_000.0, 0.25), (3_000.0, 0.25), (3_000.0, 0.5), (5_000.0, 0.5)];
         assert_eq!(line.corners(1_000.0, line.until), want);
-        let never = Line { model: 0, n: 1, until, curve: Vec::new() };
+        let never = Line { model: 0, listed: None, n: 1, until, curve: Vec::new() };
         assert_eq!(never.corners(1_000.0, until), [(1_000.0, 0.0), (5_000.0, 0.0)]);
     }
 }

@@ -71,7 +71,7 @@ fn parts(statement: &Statement, evidence: &[Evidence<'_>], compared: &[(usize, V
         for c in comparisons.iter().filter(|c| c.expectation.claim.as_deref() == Some(statement.key.as_str())) {
             let e = c.expectation;
             let model = e.model.map_or(String::new(), |model| experiment.models[model].clone());
-            let place = if e.pooled { "all ranges together".into() } else { e.place.clone() };
+            let place = if e.pooled { "all ranges together".into() } else { e.at.clone() };
             let key = format!("{model}|{place}|{}|{:?}", c.published, e.length);
             if !parts.contains_key(&key) {
                 order.push(key.clone());
@@ -185,8 +185,8 @@ fn rule() -> String {
          McNemar or sign tests over common seeds at 5 %, adjusted by Holm over ranges; otherwise a direction only. Equality: two one-sided tests at \
          5 %, which is to say that the 90 % interval of the difference lies within ± {MARGIN}; rates whose 95 % interval excludes 0 differ. \
          Identical: the published random streams, length and seeds give the published count of a rate, or the published digits of a mean. \
-         Experiments with images at a reduced scale, or with fewer than five folds, count in none of the first five numbers; an order of theirs says \
-         which way it goes. A rate over all ranges together is not run while one of them lacks seeds that \
+         Runs that are shorter than the published ones, and images at a reduced scale or in fewer than five folds, count in none of the first five \
+         numbers; an order of theirs says which way it goes. A rate over all ranges together is not run while one of them lacks seeds that \
          others have; an order over all ranges is over the seeds that all of them have. A statement is what its \
          worst part is; where several experiments speak about a part, the one that is \
          identical counts, or else the one with most runs, and all are listed."

@@ -60,9 +60,9 @@ fn tasks(e: &Evidence<'_>) -> Vec<String> {
 fn line(e: &Evidence<'_>, task: &str, costs: &Costs) -> Vec<(&'static str, String)> {
     let (results, experiment) = (&e.results, e.results.experiment);
     let groups = || experiment.groups.iter().filter(|group| experiment.sections[group.section].task == task);
-    let rows: Vec<&Row> =
-        groups().flat_map(|group| results.rows[group.runs.clone()].iter().copied().flatten()).collect();
-    let planned: usize = groups().map(|group| group.runs.len()).sum();
+    let own: Vec<usize> = experiment.distinct().into_iter().filter(|&k| experiment.runs[k].task() == task).collect();
+    let rows: Vec<&Row> = own.iter().filter_map(|&k| results.rows[k]).collect();
+    let planned = own.len();
     let done = groups().filter(|group| experiment.is_sampled(group));
     let done: Vec<(usize, usize)> =
         done.map(|group| (results.rows[group.runs.clone()].iter().flatten().count(), group.runs.len())).collect();

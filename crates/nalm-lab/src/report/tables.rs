@@ -21,7 +21,7 @@ pub(super) fn comparisons(experiment: &Experiment, compared: &[Comparison<'_>]) 
         if several && e.model.is_some() {
             name += &format!(" ({})", experiment.sections[e.section].name);
         }
-        let place = placed.then(|| (head, if e.pooled { "all together".into() } else { e.place.clone() }));
+        let place = placed.then(|| (head, if e.pooled { "all together".into() } else { e.at.clone() }));
         let rest = [
             ("published", c.published.clone()),
             ("ours [95 %]", c.ours.clone()),

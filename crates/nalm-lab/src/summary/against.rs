@@ -35,8 +35,7 @@ impl<'a> Results<'a> {
             seen.push(runs);
             let found = self.paired(section, model, other, Some(place));
             // What neither of them has is not what sets them apart.
-            let own = [mine, theirs].map(|group| self.experiment.standing(group).filter(|at| at != "–"));
-            let at = if own.iter().all(Option::is_none) { "–".into() } else { place.into() };
+            let at = self.experiment.shared([mine, theirs]);
             all.extend(found.map(|found| Against { place: Some(place), at, found, holm_p: None }));
         }
         let adjusted = holm::adjust(&all.iter().map(|at| at.found.mcnemar_p).collect::<Vec<_>>());

@@ -3,7 +3,7 @@
 use super::verdict::{self, FROM_THE_END, MARGIN, Verdict};
 use super::{Metric, Over, Results, landscape, metric, noise_bound, show};
 use crate::experiment::{Expectation, Group, Relation};
-use crate::run::Row;
+use crate::run::{Row, Spec};
 use crate::stats::newcombe::Pairs;
 use crate::stats::shown::{beside, p_value, signed, signed_beside, two};
 use crate::stats::{Estimate, holm, paired};
@@ -84,30 +84,43 @@ impl<'a> Results<'a> {
         self.experiment.sections.get(e.section).is_some_and(|section| section.measures != Measures::Runs)
     }
 
+    /// What a statement is judged by: the groups of its models, place by place. Places that differ in what the models do not have are one.
+    fn judged(&self, e: &Expectation) -> Vec<Vec<&'a Group>> {
+        let models = e.model.into_iter().chain(e.relation.other());
+        let groups: Vec<Vec<&'a Group>> = models.map(|model| self.spoken_of(e, model)).collect();
+        let mut seen: Vec<Vec<&[Spec]>> = Vec::new();
+        let mut judged = Vec::new();
+        for place in groups.first().into_iter().flatten().map(|group| &group.place) {
+            let own = groups.iter().map(|groups| groups.iter().copied().find(|group| group.place == *place));
+            let Some(own) = own.collect::<Option<Vec<_>>>() else { continue };
+            let runs: Vec<&[Spec]> = own.iter().map(|group| &self.experiment.runs[group.runs.clone()]).collect();
+            if !seen.contains(&runs) {
+                seen.push(runs);
+                judged.push(own);
+            }
+        }
+        judged
+    }
+
     /// The seeds that all models of a statement have, range by range.
     fn seeds(&self, e: &Expectation) -> Vec<BTreeSet<u64>> {
-        let other = match e.relation {
-            Relation::Above(other) | Relation::Equals(other) => Some(other),
-            _ => None,
-        };
-        let groups: Vec<Vec<&Group>> = e.model.into_iter().chain(other).map(|model| self.spoken_of(e, model)).collect();
         let seeds = |group: &Group| self.of(group).iter().map(|row| row.spec.seed()).collect::<BTreeSet<u64>>();
-        let common = |place: &str| {
-            let own = groups.iter().map(|groups| groups.iter().find(|group| group.place == place));
-            own.collect::<Option<Vec<_>>>()?.into_iter().map(|group| seeds(group)).reduce(|a, b| &a & &b)
-        };
-        groups.first().into_iter().flatten().filter_map(|group| common(&group.place)).collect()
+        let common = |groups: Vec<&Group>| groups.into_iter().map(seeds).reduce(|a, b| &a & &b);
+        self.judged(e).into_iter().filter_map(common).collect()
     }
 
     /// What a statement about all ranges together lacks, in words: ranges without runs, or with fewer than others, would let the rest speak
     /// for them. Pairs are taken over seeds that all ranges have, so that they lack something only where there is no such seed.
     fn lacks(&self, e: &Expectation) -> Option<String> {
         let seeds = self.seeds(e);
-        let most = seeds.iter().map(BTreeSet::len).max()?;
-        let full = seeds.iter().filter(|seeds| seeds.len() == most).count();
-        let is_pair = matches!(e.relation, Relation::Above(_) | Relation::Equals(_));
-        let whole = if is_pair { !intersection(&seeds).is_empty() } else { full == seeds.len() };
-        (!whole).then(|| format!("{full} of {} ranges have all {most} seeds", seeds.len()))
+        if e.relation.other().is_some() {
+            let none = "no seed that all ranges and both models have";
+            return (!seeds.is_empty() && intersection(&seeds).is_empty()).then(|| none.into());
+        }
+        // As many seeds need not be the same ones.
+        let all = seeds.iter().cloned().reduce(|a, b| &a | &b)?;
+        let full = seeds.iter().filter(|seeds| **seeds == all).count();
+        (full < seeds.len()).then(|| format!("{full} of {} ranges have all {} seeds", seeds.len(), all.len()))
     }
 
     fn metric(&self, e: &Expectation) -> Option<&Metric> {
@@ -159,7 +172,8 @@ impl<'a> Results<'a> {
 
     fn by_metric(&self, e: &Expectation) -> Option<Found> {
         let metric = self.metric(e)?;
-        let rows: Vec<&Row> = self.spoken_of(e, e.model?).into_iter().flat_map(|group| self.of(group)).collect();
+        let own = self.judged(e).into_iter().filter_map(|groups| groups.first().copied());
+        let rows: Vec<&Row> = own.flat_map(|group| self.of(group)).collect();
         if rows.is_empty() {
             return None;
         }
@@ -167,8 +181,8 @@ impl<'a> Results<'a> {
             return Some(Found { ours: lacks, ..Found::default() });
         }
         match e.relation {
-            Relation::Above(than) => self.order(metric, e, than),
-            Relation::Equals(to) => self.equality(metric, e, to),
+            Relation::Above(_) => self.order(metric, e),
+            Relation::Equals(_) => self.equality(metric, e),
             relation => Some(self.value(metric, e, &rows, relation)),
         }
     }
@@ -178,7 +192,7 @@ impl<'a> Results<'a> {
         let estimate = metric.estimate(rows.iter().copied());
         let rate = (metric.estimator == Estimator::Rate).then(|| counted(metric, rows));
         // What was published of each range was published of all of them.
-        let places = if e.pooled { e.model.map_or(1, |model| self.spoken_of(e, model).len()) } else { 1 };
+        let places = if e.pooled { self.judged(e).len() } else { 1 };
         let n = rows.len();
         let (difference, verdict) = match (relation, rate) {
             (Relation::Is(p), Some(ours)) => verdict::rate(ours, p, e.n.map(|n| n * places)),
@@ -218,14 +232,12 @@ impl<'a> Results<'a> {
     }
 
     /// The values of two models over the seeds that both have.
-    fn pairs(&self, metric: &Metric, e: &Expectation, other: usize) -> Vec<(f64, f64)> {
-        let Some(model) = e.model else { return Vec::new() };
-        let theirs = self.spoken_of(e, other);
+    fn pairs(&self, metric: &Metric, e: &Expectation) -> Vec<(f64, f64)> {
         // All ranges together are those with the same seeds, or some would count more than others.
         let common = e.pooled.then(|| intersection(&self.seeds(e)));
         let mut pairs = Vec::new();
-        for group in self.spoken_of(e, model) {
-            let Some(twin) = theirs.iter().find(|twin| twin.place == group.place) else { continue };
+        for groups in self.judged(e) {
+            let [group, twin] = groups[..] else { continue };
             let twins = self.of(twin);
             let own = self.of(group).into_iter();
             for row in own.filter(|row| common.as_ref().is_none_or(|seeds| seeds.contains(&row.spec.seed()))) {
@@ -240,8 +252,8 @@ impl<'a> Results<'a> {
     }
 
     /// The order of two models, judged once all orders of a kind are known.
-    fn order(&self, metric: &Metric, e: &Expectation, than: usize) -> Option<Found> {
-        let pairs = self.pairs(metric, e, than);
+    fn order(&self, metric: &Metric, e: &Expectation) -> Option<Found> {
+        let pairs = self.pairs(metric, e);
         let (above, below) = (pairs.iter().filter(|(a, b)| a > b).count(), pairs.iter().filter(|(a, b)| a < b).count());
         let order = Some((above, below));
         (!pairs.is_empty()).then(|| Found {
@@ -252,8 +264,8 @@ impl<'a> Results<'a> {
         })
     }
 
-    fn equality(&self, metric: &Metric, e: &Expectation, to: usize) -> Option<Found> {
-        let pairs = self.pairs(metric, e, to);
+    fn equality(&self, metric: &Metric, e: &Expectation) -> Option<Found> {
+        let pairs = self.pairs(metric, e);
         let mut counted = Pairs::default();
         pairs.iter().for_each(|(a, b)| counted.add(*a > 0.0, *b > 0.0));
         let (difference, verdict) = verdict::equal(&counted);

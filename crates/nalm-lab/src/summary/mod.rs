@@ -146,13 +146,14 @@ impl<'a> Results<'a> {
 
     /// How many of its rows are of an earlier version of the numerics.
     pub fn rows_of_earlier_numerics(&self) -> usize {
-        let runs = self.experiment.runs.iter().zip(&self.rows);
-        runs.filter(|(run, row)| row.is_some_and(|row| row.spec.numerics() != run.numerics())).count()
+        let is_earlier =
+            |k: &usize| self.rows[*k].is_some_and(|row| row.spec.numerics() != self.experiment.runs[*k].numerics());
+        self.experiment.distinct().into_iter().filter(is_earlier).count()
     }
 
     /// How many rows of the experiment there are, each once.
     pub fn found(&self) -> usize {
-        self.experiment.standing_groups().map(|group| self.rows[group.runs.clone()].iter().flatten().count()).sum()
+        self.experiment.distinct().into_iter().filter(|k| self.rows[*k].is_some()).count()
     }
 }
 

@@ -7,9 +7,10 @@ use crate::stats::kaplan_meier::Run;
 
 /// When a run is solved, or until when it is watched; nothing where it does not say for how many steps it went.
 pub fn of_row(row: &Row) -> Option<Run> {
+    // Both kinds, or only those that are solved would be left.
+    let steps = row.spec.whole("steps")?;
     let solved = row.solved_at();
-    let at = solved.or(row.spec.whole("steps").map(|steps| steps as f64))?;
-    Some(Run { at, solved: solved.is_some() })
+    Some(Run { at: solved.unwrap_or(steps as f64), solved: solved.is_some() })
 }
 
 impl Results<'_> {
