@@ -43,7 +43,7 @@ impl FromStr for Layer {
             got: text.into(),
             example: "\"nau 100->3\", \"nmu\" or \"snmu noise=U[1,2]\"",
         };
-        let mut words = text.split_whitespace();
+        let mut words = words(text).into_iter();
         let module = words.next().filter(|word| !word.contains(['=', '>'])).ok_or_else(syntax)?;
         let mut layer = Self { module: module.into(), ..Self::default() };
         for (k, word) in words.enumerate() {
@@ -73,15 +73,27 @@ impl FromStr for Layer {
     }
 }
 
+/// The words of a text; blanks in brackets part none.
+fn words(text: &str) -> Vec<&str> {
+    let mut open = 0_i32;
+    let parts = text.split(|c: char| {
+        // A range may end with either bracket.
+        open += i32::from(matches!(c, '[' | '(')) - i32::from(matches!(c, ']' | ')'));
+        open <= 0 && c.is_whitespace()
+    });
+    parts.filter(|word| !word.is_empty()).collect()
+}
+
 /// What a text stands for where nothing is known of the setting.
 fn guess(text: &str) -> Value {
-    let numbers = || text.split(',').map(|part| part.parse().ok()).collect::<Option<Vec<f64>>>();
+    let inner = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    let numbers = |text: &str| text.split(',').map(|part| part.trim().parse().ok()).collect::<Option<Vec<f64>>>();
     if let Ok(flag) = text.parse() {
         Value::Flag(flag)
     } else if let Ok(whole) = text.parse() {
         Value::Whole(whole)
     } else {
-        match numbers().as_deref() {
+        match numbers(inner.unwrap_or(text)).as_deref() {
             Some([number]) => Value::Number(*number),
             Some(all) => Value::Numbers(all.to_vec()),
             None => Value::Text(text.into()),
@@ -123,6 +135,35 @@ impl Layer {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// As its own text and as listings write it, with blanks and brackets: whatever can be chosen of a module can be chosen in a layer's text.
+    #[test]
+    fn every_option_of_every_module_reads_back_from_a_layers_text() {
+        let pairs = ["start=[0.5,0.9]", "start=[0.5, 0.9]", "start=[ 0.5 , 0.9 ]", "start=0.5,0.9"];
+        for text in pairs.map(|start| format!("snmu 2->1 noise=U[1, 2] {start} denoiser=none")) {
+            let layer: Layer = text.parse().unwrap();
+            assert_eq!(layer.to_string(), "snmu 2->1 denoiser=none noise=U[1, 2] start=0.5,0.9", "{text}");
+        }
+        let mut seen = 0;
+        for module in crate::module::every::<f32>() {
+            for setting in module.options.iter().filter(|setting| !setting.default.is_empty()) {
+                let value = setting.parse(setting.default).unwrap();
+                let own = Layer {
+                    module: module.name.into(),
+                    options: Options::new().with(setting.name, value.clone()),
+                    ..Layer::default()
+                };
+                for text in [own.to_string(), format!("{} {}={value}", module.name, setting.name)] {
+                    let read: Layer = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
+                    let read =
+                        read.options.check(module.name, module.options).unwrap_or_else(|e| panic!("{text}: {e}"));
+                    assert_eq!(read.get(setting.name), Some(&value), "{text}");
+                    seen += 1;
+                }
+            }
+        }
+        assert!(seen > 10, "{seen}");
+    }
 
     #[test]
     fn layers_read_as_they_are_written() {

@@ -302,8 +302,15 @@ impl FromStr for Noise {
                 return Err(Error::Unsupported { what, when: "as a noise".into(), instead });
             }
             _ => {
-                let names: Vec<&str> = NOISES.iter().map(|spec| spec.name).collect();
-                return Err(Error::unknown("noise", name, &names));
+                // A name alone can rarely be read, so that they are listed as they are written.
+                let nearest = NOISES.iter().map(|spec| spec.name).collect::<Vec<_>>();
+                let error = Error::unknown("noise", name, &nearest);
+                let Error::Unknown { what, got, nearest, .. } = error else { return Err(error) };
+                let written =
+                    |name: &str| NOISES.iter().find(|spec| spec.name == name).map(|spec| spec.example.to_string());
+                let valid: Vec<String> = NOISES.iter().map(|spec| spec.example.to_string()).collect();
+                let nearest = nearest.and_then(|name| written(&name));
+                return Err(Error::Unknown { what, got, nearest, valid: valid.join(", ") });
             }
         };
         noise.check()?;
@@ -322,6 +329,14 @@ mod tests {
         for spec in NOISES {
             assert_eq!(spec.example.to_string().parse(), Ok(spec.example), "{}", spec.name);
         }
+    }
+
+    /// What an error lists can be typed.
+    #[test]
+    fn an_unknown_noise_is_told_what_can_be_written() {
+        let text = "lernable".parse::<Noise>().unwrap_err().to_string();
+        assert_eq!(text.matches("learnable(5)").count(), 2, "{text}");
+        assert!(text.contains("U[1,5]") && !text.contains("learnable,"), "{text}");
     }
 
     #[test]

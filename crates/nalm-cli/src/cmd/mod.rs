@@ -27,7 +27,7 @@ pub(crate) mod verify;
 use crate::terminal::counted;
 use anyhow::{Result, ensure};
 use nalm_lab::Error;
-use nalm_lab::store::Index;
+use nalm_lab::store::{Index, Problem};
 use serde::Serialize;
 use std::io::Write;
 use std::path::Path;
@@ -35,9 +35,14 @@ use std::path::Path;
 /// More problems than this are not listed one by one.
 const MOST_LISTED: usize = 20;
 
+/// Names what is wrong, as far as anybody reads it.
+fn complain(problems: &[Problem]) {
+    problems.iter().take(MOST_LISTED).for_each(|problem| say!("{problem}"));
+}
+
 /// Names what is wrong with a store, and fails if anything is.
 fn sound(index: &Index) -> Result<()> {
-    index.problems.iter().take(MOST_LISTED).for_each(|problem| say!("{problem}"));
+    complain(&index.problems);
     let Some(repair) = index.repair() else { return Ok(()) };
     let problems = counted(index.problems.len(), "problem");
     Err(Error::Unsound(format!("{problems} in the store; rows that cannot be trusted are not used; {repair}")).into())

@@ -1,11 +1,11 @@
 //! `nalm store`: look after a store.
 
-use super::sound;
+use super::{complain, sound};
 use crate::arguments::Store as Action;
 use crate::terminal::counted;
 use anyhow::Result;
 use nalm_lab::Registry;
-use nalm_lab::store::{self, Store};
+use nalm_lab::store::{self, Packed, Store};
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
@@ -25,9 +25,15 @@ pub(crate) fn run(registry: &Registry, action: &Action) -> Result<()> {
             Ok(())
         }
         Action::Pack { stores, into, leave_out_damaged } => {
-            match store::pack(&all(stores), &registry.store(into), *leave_out_damaged)? {
-                (Some(path), rows) => say!("{} in {}", counted(rows, "row"), path.display()),
-                (None, _) => say!("{} holds all of these rows already", into.display()),
+            let Packed { file, rows, left_out, problems } =
+                store::pack(&all(stores), &registry.store(into), *leave_out_damaged)?;
+            complain(&problems);
+            match file {
+                Some(path) => say!("{} in {}", counted(rows, "row"), path.display()),
+                None => say!("{} holds all of these rows already", into.display()),
+            }
+            if left_out > 0 {
+                say!("{} left out", counted(left_out, "line"));
             }
             Ok(())
         }

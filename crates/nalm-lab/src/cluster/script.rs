@@ -1,6 +1,7 @@
 //! Scripts for schedulers: what each wants to be told, as data, around one body that all have in common.
 
 use crate::error::{Error, Result};
+pub use crate::files::quoted;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -230,15 +231,6 @@ fn short(name: &str) -> String {
 /// What the names of all logs begin with. Schedulers split their lines at spaces.
 fn log(job: &Job) -> String {
     job.logs.join(&job.name).display().to_string()
-}
-
-/// An argument as a shell reads it, whatever is in it.
-pub fn quoted(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
-    match !text.is_empty() && text.chars().all(plain) {
-        true => text.into(),
-        false => format!("'{}'", text.replace('\'', r"'\''")),
-    }
 }
 
 impl Scheduler {

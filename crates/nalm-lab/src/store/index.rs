@@ -3,6 +3,7 @@
 use super::scan::{self, Entry, Scanned};
 use super::{Contents, Problem, Session, Store};
 use crate::error::{Error, Result};
+use crate::files;
 use crate::run::Row;
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -12,6 +13,9 @@ use std::sync::OnceLock;
 
 /// Rows that one thread works on at a time.
 const BATCH: usize = 2_000;
+
+/// More segments than this are not named one by one in advice.
+const MOST_SHOWN: usize = 5;
 
 /// A segment, and where it lies.
 #[derive(Debug)]
@@ -29,10 +33,14 @@ pub struct Index {
     /// One for each run, in the order of identity.
     entries: Vec<Entry>,
     failed: Vec<Entry>,
+    /// Rows that contradict the one of the same run in `entries`.
+    rivals: Vec<Entry>,
     /// The processes that wrote the segments.
     pub sessions: Vec<Session>,
     /// Lines at the ends of unsealed segments that do not count.
     pub torn: usize,
+    /// Lines elsewhere that cannot be read.
+    pub lost: usize,
     /// Rows that were there already, with the same result.
     pub duplicates: usize,
     /// What is wrong; of very many things, the first thousand.
@@ -55,7 +63,7 @@ impl SegmentFile {
         // The scan has named an end that cannot be unpacked; what is before it can be read.
         match io::copy(&mut from, &mut to) {
             Ok(_) => Ok(to),
-            Err(error) if matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof) => Ok(to),
+            Err(error) if scan::is_damage(&error) => Ok(to),
             Err(error) => Err(error),
         }
     }
@@ -71,8 +79,8 @@ impl Index {
                 segments.push(SegmentFile { file, store: store.clone(), text: OnceLock::new() });
             }
         }
-        let Scanned { entries, sessions, problems, torn, metrics, has_old_rows, .. } = scanned;
-        let mut index = Self { segments, sessions, problems, torn, metrics, has_old_rows, ..Self::default() };
+        let Scanned { entries, sessions, problems, torn, lost, metrics, has_old_rows, .. } = scanned;
+        let mut index = Self { segments, sessions, problems, torn, lost, metrics, has_old_rows, ..Self::default() };
         index.settle(entries);
         Ok(index)
     }
@@ -88,7 +96,10 @@ impl Index {
                 Some(known) if (known.sum, known.len) == (entry.sum, entry.len) => self.duplicates += 1,
                 Some(known) => match self.differ(&known, &entry) {
                     None => self.duplicates += 1,
-                    Some(problem) => self.problems.push(problem),
+                    Some(problem) => {
+                        self.problems.push(problem);
+                        self.rivals.push(entry);
+                    }
                 },
                 None if entry.is_failed => {
                     if self.failed.last().is_none_or(|known| known.id != entry.id) {
@@ -230,24 +241,34 @@ impl Index {
 
     /// What to do about what is wrong, if anything is.
     pub fn repair(&self) -> Option<String> {
-        let first = self.problems.first()?;
-        let segment = |problem: &Problem| match problem {
-            Problem::Unreadable { segment, .. } => segment.parent()?.parent().map(Path::to_path_buf),
-            Problem::Forged { id, .. } | Problem::Conflict { id, .. } | Problem::Missing { id, .. } => {
-                Some(self.store_of(self.find(id)?).to_path_buf())
-            }
-        };
-        let store = segment(first).unwrap_or_else(|| "STORE".into());
-        let store = store.display();
-        let unreadable = |problem: &Problem| matches!(problem, Problem::Unreadable { .. });
-        Some(match self.problems.iter().all(unreadable) {
-            true => format!(
-                "nalm store pack {store} --into {store}-repaired --leave-out-damaged makes a store of all rows that can be read, and nalm run does the others again"
-            ),
-            false => format!(
-                "nalm store check {store} names every run; move the segments that are wrong out of {store}/seg, and nalm run does their runs again"
-            ),
-        })
+        if self.problems.is_empty() {
+            return None;
+        }
+        let shown = |path: &Path| files::quoted(&path.display().to_string());
+        // The rows that are wrong; where there are none, lines that cannot be read are all there is.
+        let wrong: BTreeSet<&str> = self.problems.iter().filter_map(Problem::run).collect();
+        if wrong.is_empty() {
+            let unreadable = self.problems.iter().find_map(|problem| match problem {
+                Problem::Unreadable { segment, .. } => segment.parent()?.parent(),
+                _ => None,
+            });
+            let store = unreadable.unwrap_or(Path::new("STORE"));
+            let repaired = format!("{}-repaired", store.display());
+            return Some(format!(
+                "nalm store pack {} --into {} --leave-out-damaged makes a store of all rows that can be read, and nalm run does the others again",
+                shown(store),
+                files::quoted(&repaired)
+            ));
+        }
+        let found = wrong.iter().filter_map(|id| self.find(id)).chain(&self.rivals);
+        let places: BTreeSet<u32> = found.map(|entry| entry.segment).collect();
+        let names: Vec<String> = places.iter().map(|place| shown(&self.segments[*place as usize].file)).collect();
+        let more = names.len().saturating_sub(MOST_SHOWN);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let names = names[..names.len().min(MOST_SHOWN)].join(", ");
+        Some(format!(
+            "these rows lie in {names}{more}: move what is wrong out of its folder, and nalm run does those runs again"
+        ))
     }
 
     /// Refuses to go on if anything is wrong.

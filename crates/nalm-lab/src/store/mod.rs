@@ -22,7 +22,7 @@ mod tensors;
 pub use contents::Contents;
 pub use index::Index;
 pub use merge::merge;
-pub use pack::{compact, pack};
+pub use pack::{Packed, compact, pack};
 pub use problem::Problem;
 pub use scan::Entry;
 pub use segment::Segment;
@@ -213,6 +213,143 @@ mod tests {
         amid[ends[0] + 10] ^= 1;
         let damaged = tail(&amid);
         assert_eq!((damaged.entries().len(), damaged.torn, damaged.problems.len()), (1, 0, 1));
+    }
+
+    /// A packed segment of two processes with two rows each, unpacked.
+    fn two_sessions() -> String {
+        let into = tempfile::tempdir().unwrap();
+        let (into, mut stores) = (Store::at(into.path()), Vec::new());
+        let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        for (k, folder) in folders.iter().enumerate() {
+            let store = Store::at(folder.path());
+            let mut segment = Segment::create(&store, &[format!("command {k}")]).unwrap();
+            for seed in [2 * k, 2 * k + 1] {
+                segment.keep(Some(&Finished { row: row(seed as u64), tensors: None })).unwrap();
+            }
+            segment.seal().unwrap();
+            stores.push(store);
+        }
+        let file = pack(&stores, &into, false).unwrap().file.unwrap();
+        let mut text = String::new();
+        std::io::Read::read_to_string(&mut scan::open(into.files(), &file).unwrap(), &mut text).unwrap();
+        text
+    }
+
+    /// A store with one packed segment of this text.
+    fn packed(text: &[u8]) -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("seg/a.jsonl.gz");
+        fs::create_dir_all(folder.path().join("seg")).unwrap();
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        std::io::Write::write_all(&mut encoder, text).unwrap();
+        fs::write(&path, encoder.finish().unwrap()).unwrap();
+        (folder, path)
+    }
+
+    /// Rows whose header is lost belong to nobody, and never to the process before: another command on another machine.
+    #[test]
+    fn a_damaged_header_gives_its_rows_to_nobody() {
+        let text = two_sessions();
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        let kinds: Vec<bool> = lines.iter().map(|line| line.contains("\"schema\"")).collect();
+        assert_eq!(kinds, [true, false, false, false, true, false, false, false], "{text}");
+        // In the order of their lines, which is that of identity within each process.
+        let mut ids = [0, 1, 2, 3].map(|seed| row(seed).id);
+        ids[..2].sort();
+        ids[2..].sort();
+        let commands = |index: &Index| -> Vec<String> {
+            let of = |id: &String| index.find(id).map(|entry| index.sessions[entry.session()].arguments.concat());
+            ids.iter().map(|id| of(id).unwrap_or("lost".into())).collect()
+        };
+        // With the footer of the first process, and without it, as if that had been killed.
+        for footer in [true, false] {
+            let kept: Vec<&str> =
+                lines.iter().copied().enumerate().filter(|(k, _)| footer || *k != 3).map(|(_, line)| line).collect();
+            let header = if footer { 4 } else { 3 };
+            let start: usize = kept[..header].iter().map(|line| line.len()).sum();
+            let ends = start + kept[header].len();
+            // A bit within it, that of its own end, and that of the end before.
+            for (place, want) in [
+                (start + 20, ["command 0", "command 0", "", ""]),
+                (ends - 1, ["command 0", "command 0", "lost", ""]),
+                (start - 1, ["command 0", if footer { "command 0" } else { "lost" }, "", ""]),
+            ] {
+                let mut bytes = kept.concat().into_bytes();
+                bytes[place] ^= 1;
+                let (folder, _) = packed(&bytes);
+                assert_eq!(commands(&index(&folder)), want, "footer {footer}, byte {place}");
+                let into = tempfile::tempdir().unwrap();
+                let made = pack(&[Store::at(folder.path())], &Store::at(into.path()), true).unwrap();
+                assert_eq!((made.left_out, made.problems.is_empty()), (1, false), "{:?}", made.problems);
+                assert_eq!(commands(&index(&into)), want, "repaired, footer {footer}, byte {place}");
+            }
+        }
+        // A damaged row takes no other row's origin away.
+        let mut bytes = text.clone().into_bytes();
+        bytes[lines[0].len() + 20] ^= 1;
+        assert_eq!(commands(&index(&packed(&bytes).0)), ["lost", "command 0", "command 1", "command 1"]);
+    }
+
+    /// Bytes that cannot be unpacked stay as they are; a disk that cannot be read just now is no damage, and nobody may leave its rows out.
+    #[test]
+    fn only_damage_is_left_out() {
+        let (folder, path) = packed(two_sessions().as_bytes());
+        let bytes = fs::read(&path).unwrap();
+        for damaged in [bytes[..bytes.len() - 12].to_vec(), [&bytes[..bytes.len() - 8], &[7; 8]].concat()] {
+            fs::write(&path, damaged).unwrap();
+            let index = index(&folder);
+            assert!(index.problems[0].to_string().contains("its end cannot be unpacked"), "{:?}", index.problems);
+            // What was read before the damage can be read again.
+            assert!(!index.everything().unwrap().rows.is_empty());
+        }
+        #[cfg(unix)]
+        {
+            let error = Store::with(folder.path(), std::sync::Arc::new(Unreadable)).index().unwrap_err().to_string();
+            assert!(error.contains("cannot read the segment") && error.contains("a.jsonl.gz"), "{error}");
+        }
+    }
+
+    /// A disk on which every file can be opened and none read.
+    #[cfg(unix)]
+    #[derive(Debug)]
+    struct Unreadable;
+
+    #[cfg(unix)]
+    impl crate::files::Files for Unreadable {
+        fn open(&self, path: &Path) -> std::io::Result<fs::File> {
+            fs::File::open(path.parent().unwrap())
+        }
+        fn create(&self, path: &Path) -> std::io::Result<Box<dyn crate::files::Output>> {
+            crate::files::Disk.create(path)
+        }
+        fn beside(&self, path: &Path) -> std::io::Result<Box<dyn crate::files::Output>> {
+            crate::files::Disk.beside(path)
+        }
+        fn remove(&self, path: &Path) -> std::io::Result<()> {
+            crate::files::Disk.remove(path)
+        }
+    }
+
+    /// Advice can be pasted whatever the folder is called, and names the files that it is about.
+    #[test]
+    fn advice_names_files_as_a_shell_takes_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("my store");
+        let store = Store::at(&root);
+        let mut files = Vec::new();
+        for row in [row(0), Row { result_hash: "0".repeat(32), ..row(0) }, row(1)] {
+            let mut segment = Segment::create(&store, &[]).unwrap();
+            segment.keep(Some(&Finished { row, tensors: None })).unwrap();
+            files.push(segment.path().display().to_string());
+            segment.seal().unwrap();
+        }
+        let advice = store.index().unwrap().repair().unwrap();
+        assert!(files[..2].iter().all(|file| advice.contains(&format!("'{file}'"))), "{advice}");
+        assert!(!advice.contains(&files[2]), "{advice}");
+        fs::remove_file(&files[1]).unwrap();
+        fs::write(&files[2], "noise\n").unwrap();
+        let (advice, root) = (store.index().unwrap().repair().unwrap(), root.display());
+        assert!(advice.starts_with(&format!("nalm store pack '{root}' --into '{root}-repaired' --leave")), "{advice}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::index::SegmentFile;
 use super::session::without_folders;
-use super::{Entry, Index, Session, Store, line, tensors};
+use super::{Entry, Index, Problem, Session, Store, line, tensors};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::run::spec::hex;
@@ -14,10 +14,22 @@ use std::path::{Path, PathBuf};
 /// Higher levels take longer and hardly make the file smaller.
 const LEVEL: flate2::Compression = flate2::Compression::new(6);
 
+/// What came of packing.
+#[derive(Debug)]
+pub struct Packed {
+    /// The new segment; nothing if the target has every row already.
+    pub file: Option<PathBuf>,
+    /// How many rows are new.
+    pub rows: usize,
+    /// How many lines could not be read, and are not there.
+    pub left_out: usize,
+    /// What is wrong with them; of very many things, the first thousand.
+    pub problems: Vec<Problem>,
+}
+
 /// Writes the rows of several stores that the target lacks into one compressed segment there, and copies their networks: a record grows by
-/// files, none of which ever changes. What cannot be read is refused, or left out. Returns the file, if there was anything to write, and how many
-/// rows are new.
-pub fn pack(stores: &[Store], into: &Store, leave_out_damaged: bool) -> Result<(Option<PathBuf>, usize)> {
+/// files, none of which ever changes. What cannot be read is refused, or left out and named.
+pub fn pack(stores: &[Store], into: &Store, leave_out_damaged: bool) -> Result<Packed> {
     stores.iter().try_for_each(Store::ensure_exists)?;
     // The target comes first, so that its rows are the known ones.
     let all: Vec<Store> = std::iter::once(into).chain(stores).cloned().collect();
@@ -30,7 +42,7 @@ pub fn pack(stores: &[Store], into: &Store, leave_out_damaged: bool) -> Result<(
     }
     let mut new: Vec<&Entry> = index.entries().iter().filter(|entry| index.store_of(entry) != into.root()).collect();
     if new.is_empty() {
-        return Ok((None, 0));
+        return Ok(Packed { file: None, rows: 0, left_out: index.lost, problems: index.problems });
     }
     // By process, and in the order of identity.
     new.sort_by_key(|entry| entry.session());
@@ -45,7 +57,8 @@ pub fn pack(stores: &[Store], into: &Store, leave_out_damaged: bool) -> Result<(
             files::replace(into.files(), &into.root().join(name), &bytes)?;
         }
     }
-    write(&index, &new, into).map(|path| (Some(path), new.len()))
+    let (file, rows) = (Some(write(&index, &new, into)?), new.len());
+    Ok(Packed { file, rows, left_out: index.lost, problems: index.problems })
 }
 
 fn write(index: &Index, rows: &[&Entry], into: &Store) -> Result<PathBuf> {

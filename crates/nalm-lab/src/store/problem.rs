@@ -41,3 +41,13 @@ pub enum Problem {
         file: PathBuf,
     },
 }
+
+impl Problem {
+    /// The run whose row is wrong; nothing if it is about lines that no row can be read from.
+    pub(super) fn run(&self) -> Option<&str> {
+        match self {
+            Problem::Unreadable { .. } => None,
+            Problem::Forged { id, .. } | Problem::Conflict { id, .. } | Problem::Missing { id, .. } => Some(id),
+        }
+    }
+}

@@ -5,7 +5,7 @@ use super::{Problem, SCHEMA, Session};
 use crate::error::{Error, Result};
 use crate::files::Files;
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 /// No row of ours comes near this; a file without line ends must not fill the memory.
@@ -47,6 +47,8 @@ pub(super) struct Scanned {
     pub(super) problems: Vec<Problem>,
     /// Lines at the ends of unsealed segments.
     pub(super) torn: usize,
+    /// Lines elsewhere that cannot be read.
+    pub(super) lost: usize,
     /// The names of all metrics of rows in today's form.
     pub(super) metrics: BTreeSet<String>,
     /// Whether there are rows of earlier versions.
@@ -79,10 +81,12 @@ impl Scanned {
         let mut text = open(files, file)?;
         let packed = is_packed(file);
         let (mut buffer, mut offset, mut number) = (Vec::new(), 0, 0);
-        // Whether the segment has had a header; a row before it belongs to nobody.
+        // Whether it is known who wrote what comes next: there was a header, and nothing since that may have been the end of its rows.
         let mut started = false;
         // Rows since the last header, and whether the last line that could be read was a footer.
         let (mut rows, mut sealed) = (0, false);
+        // Lines that nothing was made of.
+        let mut lost = 0;
         // Whether it does not begin as every segment does.
         let mut is_foreign = false;
         // Lines that cannot be read and may still be the torn end: how many, and the first of them.
@@ -92,7 +96,8 @@ impl Scanned {
             match text.by_ref().take(LONGEST).read_until(b'\n', &mut buffer) {
                 Ok(0) => break,
                 Ok(_) => {}
-                Err(error) if packed => {
+                Err(error) if packed && is_damage(&error) => {
+                    lost += 1;
                     self.unreadable(file, number + 1, format!("its end cannot be unpacked: {error}"));
                     break;
                 }
@@ -107,6 +112,9 @@ impl Scanned {
                     serde_json::from_slice::<Head<'_>>(json).map(|head| (json, sum, head)).map_err(|e| e.to_string())
                 }
             };
+            // What cannot be read may have been the header of other rows.
+            started &= read.is_ok() || is_surely_row(&buffer);
+            lost += usize::from(read.is_err());
             let (json, sum, head) = match read {
                 Ok(read) => read,
                 // A file that somebody put there is no segment that is torn.
@@ -140,7 +148,10 @@ impl Scanned {
                         self.sessions.push(session);
                         started = true;
                     }
-                    Err(error) => self.unreadable(file, number, error.to_string()),
+                    Err(error) => {
+                        self.unreadable(file, number, error.to_string());
+                        (started, lost) = (false, lost + 1);
+                    }
                 }
                 rows = 0;
             } else if head.sealed.is_some() {
@@ -153,6 +164,8 @@ impl Scanned {
                     let why = format!("the footer tells of {told} rows; {rows} are there");
                     self.unreadable(file, number, why);
                 }
+                // Whoever wrote what follows says so in a header of their own.
+                (started, rows) = (false, 0);
             } else if let (Some(id), "completed" | "diverged" | "failed") = (head.number(), &*head.status) {
                 rows += 1;
                 if !started {
@@ -171,12 +184,14 @@ impl Scanned {
                 let len = json.len() as u32;
                 self.entries.push(Entry { id, offset: start, len, sum, segment, session, is_failed });
             } else {
+                lost += 1;
                 let why =
                     format!("it has the identity '{}' and the status '{}', which no row has", head.id, head.status);
                 self.unreadable(file, number, why);
             }
         }
         self.torn += torn_lines;
+        self.lost += lost - torn_lines;
         Ok(())
     }
 
@@ -186,6 +201,17 @@ impl Scanned {
             self.problems.push(Problem::Unreadable { segment: segment.into(), line: Some(line), why });
         }
     }
+}
+
+/// Whether an error is about the bytes of a compressed segment, and not about reading them: only the former stays as it is.
+pub(super) fn is_damage(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidInput)
+}
+
+/// Whether a line that cannot be read was a row and nothing else; without its end, it may have taken a header along.
+fn is_surely_row(line: &[u8]) -> bool {
+    let has = |name: &[u8]| line.windows(name.len()).any(|part| part == name);
+    has(b"\"status\":") && !has(b"\"schema\":")
 }
 
 /// Whether a process can have left this as all of its segment: the beginning of a header, or nothing where a disk has lost it.
