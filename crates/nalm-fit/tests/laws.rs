@@ -528,7 +528,7 @@ fn whole_numbers_that_were_rounded_are_no_mixture() {
 /// Where target and formula are 0, any formula is right.
 #[test]
 fn rows_of_zeros_say_nothing_about_noise() {
-    for (share, key) in [(0.45, "some zeros"), (0.6, "most are zeros"), (0.7, "nearly all are zeros")] {
+    for (share, key) in [(0.45, "some zeros"), (0.6, "most are zeros")] {
         let mut x = rows(2, 300, (1.0, 9.0), key);
         let mut rng = Rng::fast(key, Purpose::Noise);
         x[0].iter_mut().for_each(|x| *x = if rng.uniform(0.0, 1.0) < share { 0.0 } else { *x });
