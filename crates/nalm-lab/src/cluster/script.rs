@@ -56,10 +56,6 @@ pub struct Scheduler {
 /// Waits for a worker. A signal interrupts `wait`, which then says more than 128. A shell that is interrupted just as the worker ends may say 255, or may
 /// have forgotten the code when it is asked again: all that is known then is that the worker was told to stop and has stopped.
 const ENDED: &str = r#"told=0
-tell() {
-  told=1
-  kill -USR1 "$@" 2>/dev/null
-}
 # The code that a worker ends with; a signal interrupts waiting.
 ended() {
   wait "$1"
@@ -272,7 +268,7 @@ impl Scheduler {
 {ENDED}
 # A signal lets workers finish their segments and save checkpoints; the same command continues.
 workers=()
-trap 'tell "${{workers[@]}}"' TERM INT USR1
+trap 'told=1; kill -USR1 "${{workers[@]}}" 2>/dev/null' TERM INT USR1
 for task in {list}; do
   {limit}{command} --shard "$task/{tasks}" --steal --threads {cpus} >>{log}-"$task".log 2>&1 &
   workers+=("$!")
@@ -295,8 +291,8 @@ exit "$worst"
             false => format!("auto/{}", job.tasks),
         };
         let (mark, told) = match self.again {
-            Some(_) => ("warned=0\n", "trap 'warned=1; tell \"$worker\"' USR1\n"),
-            None => ("", "trap 'tell \"$worker\"' USR1\n"),
+            Some(_) => ("warned=0\n", "trap 'warned=1; told=1; kill -USR1 \"$worker\" 2>/dev/null' USR1\n"),
+            None => ("", "trap 'told=1; kill -USR1 \"$worker\" 2>/dev/null' USR1\n"),
         };
         _ = write!(
             text,
@@ -304,7 +300,7 @@ exit "$worst"
 {ENDED}
 # A signal lets the worker finish its segment and save checkpoints. It then ends with 75, and goes on where it was when it is started again.
 {mark}worker=
-{told}trap 'tell "$worker"' TERM INT
+{told}trap 'told=1; kill -USR1 "$worker" 2>/dev/null' TERM INT
 {limit}{command} --shard {part} --steal &
 worker=$!
 ended "$worker"
