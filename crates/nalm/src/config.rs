@@ -137,7 +137,12 @@ impl Config {
             Error::check(clip > 0.0, "gradient clip", clip, "positive")?;
         }
         if let Some(GradientNoise { eta, gamma }) = self.gradient_noise {
-            Error::check(eta >= 0.0 && eta.is_finite(), "eta of the gradient noise", eta, "finite and at least 0")?;
+            Error::check(
+                eta >= 0.0 && eta.is_finite(),
+                "variance of the gradient noise",
+                eta,
+                "finite and at least 0",
+            )?;
             Error::check(gamma >= 0.0 && gamma.is_finite(), "gamma of the gradient noise", gamma, "at least 0")?;
         }
         if let Some(start) = &self.start {

@@ -106,6 +106,14 @@ pub enum Error {
         /// What to do about it.
         instead: String,
     },
+    /// Quotients that no imperfect solution comes near, because what they are divided by can be 0.
+    #[error(
+        "the sums of {range} pass through 0, where a quotient has no threshold; give a test range on one side of 0"
+    )]
+    NoThreshold {
+        /// Where the summands come from.
+        range: String,
+    },
     /// A table file that cannot be used as it is.
     #[error("{file}{}{}: {fault}; {instead}", place(", line ", line), place(", column ", column))]
     File {
@@ -157,10 +165,16 @@ impl Error {
 
     /// An [`Error::Unknown`] that names the nearest valid name.
     pub fn unknown(what: &'static str, got: &str, valid: &[&str]) -> Self {
-        let nearest = valid.iter().min_by_key(|name| edit_distance(got, name));
-        // A name of which more than half would have to change was not meant.
-        let nearest = nearest.filter(|name| 2 * edit_distance(got, name) <= name.chars().count());
-        Error::Unknown { what, got: got.into(), nearest: nearest.map(ToString::to_string), valid: valid.join(", ") }
+        let nearest = Self::nearest(got, valid).map(String::from);
+        Error::Unknown { what, got: got.into(), nearest, valid: valid.join(", ") }
+    }
+
+    /// The name that was probably meant, if any is near at all; of several that are as near the first.
+    pub fn nearest<'a>(got: &str, names: &[&'a str]) -> Option<&'a str> {
+        let nearest = names.iter().min_by_key(|name| edit_distance(got, name));
+        // A name was not meant where more than two fifths of the longer one would have to change.
+        let length = |name: &str| name.chars().count().max(got.chars().count());
+        nearest.filter(|name| 5 * edit_distance(got, name) <= 2 * length(name)).copied()
     }
 
     /// Checks that a size is the one that is needed.
@@ -214,5 +228,9 @@ mod tests {
     fn an_unknown_name_is_answered_with_the_nearest() {
         let text = Error::unknown("module", "smnu", &["nau", "snmu", "npu"]).to_string();
         assert_eq!(text, "unknown module 'smnu'; did you mean 'snmu'? (valid: nau, snmu, npu)");
+        let text = Error::unknown("function", "foo", &["root", "exp"]).to_string();
+        assert_eq!(text, "unknown function 'foo' (valid: root, exp)");
+        let text = Error::unknown("head", "fcc", &["mul", "fc"]).to_string();
+        assert_eq!(text, "unknown head 'fcc'; did you mean 'fc'? (valid: mul, fc)");
     }
 }

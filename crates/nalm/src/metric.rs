@@ -67,6 +67,8 @@ pub struct Outcome<R> {
     pub flat: Option<Verdict>,
     /// The verdict under the simulated threshold.
     pub simulated: Verdict,
+    /// What the verdicts are by.
+    pub thresholds: Thresholds,
     /// How often parameters were drawn anew.
     pub reinitialisations: u64,
     /// The parameters at the end; after [`crate::train_until()`] those at [`Outcome::best_step`].
@@ -116,6 +118,7 @@ impl<R> Outcome<R> {
             sparsity_error: best.sparsity,
             flat: thresholds.flat.map(|threshold| verdict(&rows, best, threshold)),
             simulated: verdict(&rows, best, thresholds.simulated),
+            thresholds,
             reinitialisations: reinits,
             params,
             best_params: kept.filter(|kept| kept.step == Some(best.step)).map(|kept| kept.params),

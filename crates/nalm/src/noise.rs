@@ -75,6 +75,18 @@ pub struct NoiseSpec {
     pub example: Noise,
 }
 
+impl NoiseSpec {
+    /// An example as people type it, without the digits that nobody would.
+    pub fn written(&self) -> String {
+        match self.example {
+            Noise::ShiftedGamma { shape, scale } => {
+                format!("shifted-gamma({shape},{})", crate::digits::significant(scale, 2))
+            }
+            other => other.to_string(),
+        }
+    }
+}
+
 /// All kinds of noise.
 pub const NOISES: &[NoiseSpec] = &[
     NoiseSpec { name: "uniform", formula: "n ~ U[low, high)", example: Noise::Uniform { low: 1.0, high: 5.0 } },
@@ -116,6 +128,9 @@ pub const NOISES: &[NoiseSpec] = &[
     },
 ];
 
+/// What a shape of gamma noise is called, and what it must be.
+const GAMMA_SHAPE: (&str, &str) = ("shape of the gamma noise", "a whole number from 1 to 64");
+
 impl Default for Noise {
     fn default() -> Self {
         Noise::Uniform { low: 1.0, high: 5.0 }
@@ -141,7 +156,7 @@ impl Noise {
             Noise::Batch(_) => Ok(()),
             Noise::Constant(c) => positive("constant noise", c),
             Noise::ShiftedGamma { shape, scale } => {
-                Error::check((1..=64).contains(&shape), "shape of the gamma noise", shape.into(), "1 to 64")?;
+                Error::check((1..=64).contains(&shape), GAMMA_SHAPE.0, shape.into(), GAMMA_SHAPE.1)?;
                 positive("scale of the gamma noise", scale)
             }
             Noise::Learnable { start } => {
@@ -276,6 +291,8 @@ impl FromStr for Noise {
                 let inner = trimmed[open + 1..].strip_suffix([']', ')']).ok_or_else(syntax)?;
                 (&trimmed[..open], inner)
             }
+            // Two numbers without a name are a range of which the brackets were left out.
+            None if trimmed.contains(',') => ("", trimmed),
             None => (trimmed, ""),
         };
         let numbers: Vec<f64> = arguments
@@ -291,7 +308,9 @@ impl FromStr for Noise {
             ("constant", &[c]) => Noise::Constant(c),
             ("two-point", &[low, high]) => Noise::TwoPoint { low, high },
             ("log-uniform", &[low, high]) => Noise::LogUniform { low, high },
-            ("shifted-gamma", &[shape, scale]) if shape.fract() == 0.0 && (1.0..=64.0).contains(&shape) => {
+            ("shifted-gamma", &[shape, scale]) => {
+                let fits = shape.fract() == 0.0 && (1.0..=64.0).contains(&shape);
+                Error::check(fits, GAMMA_SHAPE.0, shape, GAMMA_SHAPE.1)?;
                 Noise::ShiftedGamma { shape: shape as u32, scale }
             }
             ("learnable", &[start]) => Noise::Learnable { start },
@@ -306,9 +325,8 @@ impl FromStr for Noise {
                 let nearest = NOISES.iter().map(|spec| spec.name).collect::<Vec<_>>();
                 let error = Error::unknown("noise", name, &nearest);
                 let Error::Unknown { what, got, nearest, .. } = error else { return Err(error) };
-                let written =
-                    |name: &str| NOISES.iter().find(|spec| spec.name == name).map(|spec| spec.example.to_string());
-                let valid: Vec<String> = NOISES.iter().map(|spec| spec.example.to_string()).collect();
+                let written = |name: &str| NOISES.iter().find(|spec| spec.name == name).map(NoiseSpec::written);
+                let valid: Vec<String> = NOISES.iter().map(NoiseSpec::written).collect();
                 let nearest = nearest.and_then(|name| written(&name));
                 return Err(Error::Unknown { what, got, nearest, valid: valid.join(", ") });
             }
@@ -328,6 +346,8 @@ mod tests {
     fn every_listed_noise_parses_as_it_prints() {
         for spec in NOISES {
             assert_eq!(spec.example.to_string().parse(), Ok(spec.example), "{}", spec.name);
+            let written = spec.written();
+            assert!(written.parse::<Noise>().is_ok() && written.len() < 22, "{written}");
         }
     }
 
@@ -349,6 +369,9 @@ mod tests {
             ("U[1,5", "U[1,5"),
             ("two-point(1)", "two-point(1)"),
             ("U[1,NaN]", "NaN"),
+            ("[1, 2]", "did you mean U[1,2]?"),
+            ("1,2", "'1,2' is not available as a noise; did you mean U[1,2]?"),
+            ("1,x", "cannot read noise from '1,x'"),
         ] {
             let message = text.parse::<Noise>().unwrap_err().to_string();
             assert!(message.contains(hint), "{text}: {message}");

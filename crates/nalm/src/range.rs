@@ -194,6 +194,18 @@ impl Distribution {
         }
     }
 
+    /// Intervals outside of which no number lies, and that each have some.
+    pub(crate) fn support(&self) -> Vec<Interval> {
+        match self {
+            Distribution::Uniform(range) => range.0.clone(),
+            Distribution::Halves(first, second) => [&first.0[..], &second.0].concat(),
+            Distribution::TruncatedNormal { inside, .. } => vec![*inside],
+            Distribution::Exponential { .. } => vec![Interval { low: 0.0, high: f64::INFINITY }],
+            // Their leading digit is 1 or more.
+            Distribution::Benford(inside) => vec![Interval { low: inside.low.max(1.0), high: inside.high }],
+        }
+    }
+
     /// The range, if the distribution is uniform over one.
     pub fn as_range(&self) -> Option<&Uniform> {
         match self {

@@ -163,6 +163,10 @@ impl Setting {
             (Kind::WholePair, _) => Value::Wholes(pair()?.into_iter().map(whole).collect::<Result<_, _>>()?),
             (Kind::Numbers, _) => Value::Numbers(numbers()?),
             (Kind::Text { normal, .. }, Value::Text(text)) => Value::Text(normal(text)?),
+            // Numbers are no text, but whoever reads the text may know what was meant.
+            (Kind::Text { normal, .. }, _) => {
+                return Err(normal(&value.to_string()).err().unwrap_or_else(wrong));
+            }
             _ => return Err(wrong()),
         })
     }
@@ -326,6 +330,8 @@ mod tests {
         assert_eq!(text(HIDDEN.check(&Value::Number(2.5))), "hidden is 2.5; it must be a whole number");
         assert_eq!(text(RAMP.parse("5")), "ramp is [5]; it must be two whole numbers in brackets, such as [20, 25]");
         assert_eq!(text(RATE.parse("fast")), "rate is 'fast'; it must be a number");
+        let numbers = text(NOISE.check(&Value::Numbers(vec![1.0, 2.0])));
+        assert_eq!(numbers, "'[1, 2]' is not available as a noise; did you mean U[1,2]?");
         let error = Options::new().with("noise", "batch").check("nmu", &[RATE]).unwrap_err();
         assert_eq!(error.to_string(), "nmu has no option noise; it has: rate");
     }

@@ -10,7 +10,7 @@ mod sample;
 mod utf8;
 
 #[cfg(feature = "csv")]
-pub use self::csv::{Dialect, Record, Records};
+pub use self::csv::{Dialect, Note, Record, Records};
 #[cfg(feature = "csv")]
 pub use self::sample::{LeftOut, Sample, Wanted, Why};
 

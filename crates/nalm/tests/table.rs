@@ -2,7 +2,7 @@
 
 use nalm::batch::{Batch, BatchLayout, from_lanes};
 use nalm::rng::{Fast, Rng};
-use nalm::table::{Dialect, Records, Sample, Wanted};
+use nalm::table::{Dialect, Note, Records, Sample, Wanted};
 use nalm::task::Parts;
 use nalm::{Config, Error, Network, Nmu, Noisy, Split, Stream, Table, TableTask, Task, train};
 use std::io::{self, Read};
@@ -70,7 +70,8 @@ fn every_fault_is_named_with_its_place() {
         (b"a,b\n1, \n", ", line 2, column 'b': the cell is empty; fill it in or leave out the line".into()),
         (b"a,b\n1,2\n3\n", format!(", line 3: 1 cell where the header has 2 cells; {ragged}")),
         (b"a,b\n1,2,3\n", format!(", line 2: 3 cells where the header has 2 cells; {ragged}")),
-        (b"a,,b\n1,2,3\n", format!(", line 1, column 2: the name of the column is empty; {own}")),
+        (b",column 1\n1,2\n", format!(", line 1, column 2: the name 'column 1' is also that of column 1; {own}")),
+        (b",,\n1,2,3\n", format!(", line 1, column 1: the name of the column is empty; {own}")),
         (b"a,b, a\n1,2,3\n", format!(", line 1, column 3: the name 'a' is also that of column 1; {own}")),
         (b"", ": there is nothing in it; the first line must name the columns".into()),
         (b"\xef\xbb\xbf\n\n", ": there is nothing in it; the first line must name the columns".into()),
@@ -81,6 +82,35 @@ fn every_fault_is_named_with_its_place() {
     ] {
         assert_eq!(message(read(text)), format!("data.csv{want}"), "{}", String::from_utf8_lossy(text));
     }
+}
+
+/// Programs put a column of numbers without a name before their rows.
+#[test]
+fn columns_without_a_name_are_called_by_their_numbers() {
+    let records = Records::new(",a,,b,\n1,2,3,4\n".as_bytes(), "data.csv").unwrap();
+    assert_eq!(records.headers(), ["column 1", "a", "column 3", "b"]);
+    assert_eq!(records.position("column 3").unwrap(), 2);
+    let notes: Vec<String> = records.notes().iter().map(ToString::to_string).collect();
+    assert_eq!(
+        notes,
+        ["a column has no name and is called 'column 1'", "a column has no name and is called 'column 3'"]
+    );
+    let sample = Table::sample(",a\n0,2\n1,4\n".as_bytes(), "data.csv", &Dialect::default(), &Wanted::default());
+    let sample = sample.unwrap();
+    assert_eq!(sample.table.column("column 1").unwrap(), [0.0, 1.0]);
+    assert_eq!(sample.notes, [Note::Unnamed("column 1".into())]);
+}
+
+#[test]
+fn points_that_may_group_thousands_are_named() {
+    let notes =
+        |text: &str, dialect: Dialect| Records::open(text.as_bytes(), "data.csv", &dialect).unwrap().notes().len();
+    let text = "a;b\n7.196;7.696\n12.001;3\n";
+    assert_eq!(notes(text, Dialect::default()), 1);
+    assert_eq!(notes(text, Dialect::default().decimal(',')), 0);
+    assert_eq!(notes("a,b\n7.196,7.696\n12.001,3\n", Dialect::default()), 0);
+    assert_eq!(notes("a;b\n7.196;7.696\n12.01;3\n", Dialect::default()), 0);
+    assert_eq!(notes("a;b\n0.196;0.696\n", Dialect::default()), 0);
 }
 
 /// Whatever lines end with, however many are empty or within quotes.

@@ -315,7 +315,7 @@ fn nonsense_is_refused_with_the_offending_value() {
         (Config { clip: Some(-1.0), ..good.clone() }, "clip is -1"),
         (
             Config { gradient_noise: Some(GradientNoise::new(f64::INFINITY)), ..good.clone() },
-            "eta of the gradient noise is inf",
+            "variance of the gradient noise is inf",
         ),
     ] {
         let error = train(&network, &product(), 0, &config, &mut ()).unwrap_err().to_string();

@@ -56,6 +56,8 @@ pub(super) fn stochastic_spec<R: Real>() -> Spec<R> {
         name: "gated-snmu",
         label: "gated NAU/sNMU",
         formula: "y = g NAU(x) + (1 - g) sNMU(x),  g = sigmoid(G x)",
+        parameters: "w_nau, w_nmu [outputs, inputs], rho [1] with learnable noise, G [outputs, inputs]",
+        allowed: "w_nau in [-1, 1], w_nmu in [0, 1], rho and G unbounded",
         options: &[snmu::NOISE, snmu::DENOISER, START],
         build: |shape, options: &Options| {
             let mul = Snmu::from_options("snmu", shape, options.read(&snmu::DENOISER)?, options)?;

@@ -34,7 +34,7 @@ pub(super) fn spec<R: Real>() -> Spec<R> {
         formula: "y = W2 max(W1 x + b1, 0) + b2",
         parameters: "W1 [hidden, inputs], b1 [hidden], W2 [outputs, hidden], b2 [outputs]",
         allowed: "unbounded",
-        claims: &[Operation::Add],
+        claims: &[Operation::Add, Operation::Sub],
         options: &[HIDDEN],
         smooth_at_zero: true,
         gold_error: 0.0,
@@ -163,11 +163,26 @@ impl<R: Real> Module<R> for Mlp {
     }
 
     fn gold(&self, operation: Operation) -> Option<Vec<R>> {
-        (operation == Operation::Add && self.shape.inputs >= 2).then(|| {
+        let sign = match operation {
+            Operation::Add => R::ONE,
+            Operation::Sub => -R::ONE,
+            _ => return None,
+        };
+        let inputs = self.shape.inputs;
+        (inputs >= 2).then(|| {
             let mut p = vec![R::ZERO; Module::<R>::param_len(self)];
-            let [w1, _, w2, _] = self.split_mut(&mut p);
-            w1[..2].fill(R::ONE);
+            let [w1, b1, w2, b2] = self.split_mut(&mut p);
+            w1[..2].copy_from_slice(&[R::ONE, sign]);
             w2.iter_mut().step_by(self.hidden).for_each(|w| *w = R::ONE);
+            if self.hidden > 1 {
+                // max(s, 0) - max(-s, 0) is s.
+                w1[inputs..inputs + 2].copy_from_slice(&[-R::ONE, -sign]);
+                w2.iter_mut().skip(1).step_by(self.hidden).for_each(|w| *w = -R::ONE);
+            } else {
+                // Far enough above 0 a single unit passes on what it is given.
+                b1.fill(R::of(1024.0));
+                b2.fill(R::of(-1024.0));
+            }
             p
         })
     }

@@ -73,7 +73,7 @@ impl Dialect {
 /// Records of text with a header line, one at a time.
 ///
 /// The separator is the one of comma, semicolon, tab and bar that the header has most of, or the one that a first line `sep=;` names. Cells are trimmed, empty lines are skipped, and
-/// every record has as many cells as the header; empty ones after the last column are left out. Line ends within quotes are given as `\n`. Whether decimals stand after points or commas is told from the first
+/// every record has as many cells as the header; empty ones after the last column are left out. A column without a name is called `column` and its number, as [`Records::notes`] says. Line ends within quotes are given as `\n`. Whether decimals stand after points or commas is told from the first
 /// 64 KiB. Thousands may be grouped by the other of the two, by apostrophes or by spaces.
 ///
 /// ```
@@ -95,6 +95,28 @@ pub struct Records<R> {
     before: u64,
     reader: csv::Reader<Text<R>>,
     record: StringRecord,
+    notes: Vec<Note>,
+}
+
+/// How something was read that may have been meant otherwise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Note {
+    /// A column has no name, such as the numbers that some programs put before rows, and is called this.
+    Unnamed(String),
+    /// All points stand before three digits. They were read as those of decimals.
+    Points,
+}
+
+impl std::fmt::Display for Note {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Note::Unnamed(name) => write!(f, "a column has no name and is called '{name}'"),
+            Note::Points => f.write_str(
+                "every point stands before three digits and is taken for that of decimals; if points group thousands, say that decimals stand after a comma",
+            ),
+        }
+    }
 }
 
 /// What was looked at for the separator, the rest, and a line end.
@@ -131,6 +153,7 @@ impl<R: Read> Records<R> {
             builder.delimiter(separator).has_headers(false).flexible(true);
             builder
         };
+        let mut notes = Vec::new();
         let decimal = decimal.unwrap_or_else(|| {
             let mut marks = Marks::default();
             let whole = head.len() < HEAD as usize - 16;
@@ -145,11 +168,12 @@ impl<R: Read> Records<R> {
                         .for_each(|cell| marks.see(cell.trim()));
                 }
             }
+            notes.extend(marks.may_be_thousands(separator).then_some(Note::Points));
             marks.decimal(separator)
         });
         let reader = builder().from_reader(Limited { reader: Cursor::new(head).chain(text), left: 0 });
         let (name, record, before) = (name.to_string(), StringRecord::new(), u64::from(named.is_some()));
-        let mut records = Self { name, headers: Vec::new(), separator, decimal, before, reader, record };
+        let mut records = Self { name, headers: Vec::new(), separator, decimal, before, reader, record, notes };
         let Some(line) = records.read()? else {
             let (fault, instead) = ("there is nothing in it".into(), "the first line must name the columns".into());
             return Err(Error::File { file: records.name, line: None, column: None, fault, instead });
@@ -160,6 +184,12 @@ impl<R: Read> Records<R> {
             headers.pop();
         }
         let numbers = holds_numbers(&headers);
+        if headers.iter().any(|header| !header.is_empty()) {
+            for (k, header) in headers.iter_mut().enumerate().filter(|(_, header)| header.is_empty()) {
+                *header = format!("column {}", k + 1);
+                records.notes.push(Note::Unnamed(header.clone()));
+            }
+        }
         let mut places = HashMap::new();
         for (k, header) in headers.iter().enumerate() {
             let fault = match places.insert(header.as_str(), k) {
@@ -197,6 +227,11 @@ impl<R: Read> Records<R> {
     /// What stands before decimals: `.` or `,`.
     pub fn decimal(&self) -> char {
         if self.decimal == Decimal::Comma { ',' } else { '.' }
+    }
+
+    /// What was read in a way that may not have been meant.
+    pub fn notes(&self) -> &[Note] {
+        &self.notes
     }
 
     /// The next record, until there is none.

@@ -24,6 +24,8 @@ pub(super) struct Marks {
     commas: usize,
     /// Cells in which a comma may also group thousands.
     unclear: usize,
+    /// Cells in which a point may.
+    grouped: usize,
 }
 
 impl Marks {
@@ -39,7 +41,8 @@ impl Marks {
         match (point, comma) {
             (Some(point), Some(comma)) if point > comma => self.points += 1,
             (Some(_), Some(_)) => self.commas += 1,
-            (Some(at), None) => self.points += usize::from(is_decimal(at)),
+            (Some(at), None) if is_decimal(at) => self.points += 1,
+            (Some(_), None) => self.grouped += 1,
             (None, Some(_)) if mantissa.matches(',').count() > 1 => self.points += 1,
             (None, Some(at)) if is_decimal(at) => self.commas += 1,
             (None, Some(_)) => self.unclear += 1,
@@ -47,12 +50,17 @@ impl Marks {
         }
     }
 
+    /// Whether points may group thousands: nothing says that they do not, and cells are separated as where decimals stand after commas.
+    pub(super) fn may_be_thousands(&self, separator: u8) -> bool {
+        separator == b';' && self.grouped > 1 && self.points + self.commas + self.unclear == 0
+    }
+
     pub(super) fn decimal(&self, separator: u8) -> Decimal {
         match self {
             Self { points: 0, commas: 1.., .. } => Decimal::Comma,
             // Semicolons stand between cells where commas stand before decimals.
-            Self { points: 0, commas: 0, unclear: 1.. } if separator == b';' => Decimal::Comma,
-            Self { points: 0, commas: 0, unclear: 1.. } => Decimal::Unclear,
+            Self { points: 0, commas: 0, unclear: 1.., .. } if separator == b';' => Decimal::Comma,
+            Self { points: 0, commas: 0, unclear: 1.., .. } => Decimal::Unclear,
             _ => Decimal::Point,
         }
     }

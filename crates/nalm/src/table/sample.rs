@@ -1,6 +1,6 @@
 //! A table from text of any length: rows with missing cells and columns of text are left out, and of very long texts a sample is kept.
 
-use super::csv::{Dialect, Records, first_line_of_numbers, holds_numbers, shortened};
+use super::csv::{Dialect, Note, Records, first_line_of_numbers, holds_numbers, shortened};
 use super::{Table, find};
 use crate::Rng;
 use crate::error::{Error, Lack};
@@ -112,12 +112,14 @@ pub struct Sample {
     pub rows: u64,
     /// Rows left out because a cell is missing; of a sample, those in it.
     pub missing: usize,
-    /// Rows that occurred before.
+    /// Rows that occurred before, in the columns of the table.
     pub repeated: usize,
     /// Columns left out.
     pub left_out: Vec<LeftOut>,
     /// The units below the header, for the columns of the table.
     pub units: Vec<String>,
+    /// What was read in a way that may not have been meant.
+    pub notes: Vec<Note>,
 }
 
 impl Sample {
@@ -276,6 +278,7 @@ impl Table {
             repeated,
             left_out,
             units: kept.iter().filter_map(|&k| units.get(k).cloned()).collect(),
+            notes: records.notes().to_vec(),
             headers,
         })
     }

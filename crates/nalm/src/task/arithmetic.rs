@@ -111,6 +111,8 @@ impl Arithmetic {
         let stored = STORED.iter().find(|(range, _)| published && *range == test.to_string());
         let problem = Problem { subsets: Subsets::new(inputs, a, b)?, operation, train, test };
         threshold::check(&problem)?;
+        // There is no other rule here.
+        threshold::check_quotient(&problem)?;
         let simulated = stored.map_or_else(OnceLock::new, |(_, threshold)| OnceLock::from(*threshold));
         Ok(Self { problem, simulated })
     }

@@ -18,7 +18,7 @@ const SAMPLES: usize = 1_000_000;
 pub struct Thresholds {
     /// The same for every range, where the task has such a rule.
     pub flat: Option<f64>,
-    /// The error of the imperfect solution on the test range.
+    /// The error of the imperfect solution on the test range; NaN where that has no mean, as for quotients whose divisors come near 0.
     pub simulated: f64,
 }
 
@@ -27,12 +27,38 @@ pub(super) fn check(problem: &Problem) -> Result<(), Error> {
     Sampler::<f64>::new(&problem.test).map(drop)
 }
 
+/// Refuses quotients that have no threshold. Without this, a few divisors near 0 would make it so large that untrained networks are below it.
+pub(super) fn check_quotient(problem: &Problem) -> Result<(), Error> {
+    if is_defined(problem) { Ok(()) } else { Err(Error::NoThreshold { range: problem.test.to_string() }) }
+}
+
+/// Whether the squared error of the imperfect solution has a mean, which that of a quotient only has where the divisor keeps away from 0.
+fn is_defined(problem: &Problem) -> bool {
+    /// The squared error grows as the fourth power of 1 / s, and a sum of n numbers from 0 on is below s with a probability of the order s^n.
+    const ENOUGH: usize = 5;
+    let n = match problem.operation {
+        Operation::Div => problem.subsets.b.len(),
+        Operation::Reciprocal => problem.subsets.a.len(),
+        _ => return true,
+    };
+    let parts = problem.test.support();
+    if n == 1 {
+        return parts.iter().all(|part| part.low > 0.0 || part.high < 0.0);
+    }
+    let low = parts.iter().map(|part| part.low).fold(f64::INFINITY, f64::min);
+    let high = parts.iter().map(|part| part.high).fold(f64::NEG_INFINITY, f64::max);
+    low > 0.0 || high < 0.0 || (n >= ENOUGH && (low == 0.0 || high == 0.0))
+}
+
 /// The threshold of a single module that computes `operation` of two inputs among others that do not matter.
 ///
 /// For products, in closed form where inputs are uniform: the solution is (1 - e)^2 x1 x2 times (1 - e |x|) for every input that does not matter.
 /// For all others by simulation: weights of a sum, or exponents of a product of powers, are off by e towards 0, and those
 /// of inputs that do not matter are e instead of 0.
 pub(super) fn single_module(task: &str, problem: &Problem) -> f64 {
+    if !is_defined(problem) {
+        return f64::NAN;
+    }
     match (problem.operation, problem.test.as_range()) {
         (Operation::Mul, Some(range)) => product(range, problem.subsets.inputs - 2),
         (Operation::Mul, None) => simulate(task, problem, |subsets, row| {
@@ -196,6 +222,35 @@ mod tests {
         }
         let exact = sum / (n * n) as f64;
         assert!((simulated / exact - 1.0).abs() < 1e-2, "{simulated:e} {exact:e}");
+    }
+
+    /// Where a divisor can be 0 the simulated mean depends on the one row that comes nearest, and is no threshold.
+    #[test]
+    fn quotients_have_a_threshold_where_divisors_keep_away_from_zero() {
+        let of = |operation, n: usize, test: &str| {
+            let test = test.parse().unwrap();
+            is_defined(&Problem { operation, test, ..problem(operation, 20, 0..n, 0..n) })
+        };
+        for (n, test, want) in [
+            (1, "U[2,6)", true),
+            (1, "U[-6,-2)∪U[2,6)", true),
+            (1, "U[-1,1)", false),
+            (1, "U[0,1)", false),
+            (1, "Benford[10,100)", true),
+            (5, "U[-6,-2)", true),
+            (5, "U[-6,-2)∪U[2,6)", false),
+            (5, "U[-3,-1)∪U[3,5)", false),
+            (5, "halves(U[-2,-1);U[1,2))", false),
+            (5, "N(0,1)[-2,2)", false),
+            (5, "U[0,1)", true),
+            (5, "Exp(0.5)", true),
+            (4, "Exp(0.5)", false),
+        ] {
+            for operation in [Operation::Div, Operation::Reciprocal] {
+                assert_eq!(of(operation, n, test), want, "{operation} of {n} {test}");
+            }
+            assert!(of(Operation::Mul, n, test) && of(Operation::Root, n, test));
+        }
     }
 
     /// The stored constants of the arithmetic task were simulated with subsets of 26 instead of 25 elements.
