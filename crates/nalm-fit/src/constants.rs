@@ -1,4 +1,4 @@
-//! Numbers that are meant: fractions, multiples of pi and of a few roots, short decimals.
+//! Numbers that are meant: fractions, multiples of pi and of a few roots, short decimals and what is made of them, and sizes of units.
 
 use nalm::expression::Expression;
 use std::f64::consts::{E, PI, SQRT_2};
@@ -24,6 +24,14 @@ const MARGIN: f64 = 4.0;
 const MARGIN_OF_FITTED: f64 = 3.0;
 /// Bits for a number with a large prime factor: few people mean 17/23.
 const LARGE_FACTOR: f64 = 3.0;
+/// Bits that a constant must stay below the precision with which the printed digits of all rows know it, before it is called exact: of
+/// some hundred numbers without meaning one is so near to a short one.
+const MARGIN_OF_PRINTED: f64 = 6.5;
+/// How closely the digits of all rows must know a constant so that the usual margin will do: who takes it for another one is off by no more.
+const CLOSE: f64 = 1e-6;
+/// Bits of saying that a decimal is divided by, or that it is added to 1 and divided by the sum.
+const DIVIDED: f64 = 1.0;
+const INCLUDED: f64 = 3.0;
 /// Bits beyond which a fraction is written as a decimal: it would be a coincidence of its last digits.
 const MOST_WRITTEN: f64 = 30.0;
 
@@ -40,6 +48,12 @@ pub(crate) enum Family {
 pub(crate) enum Kind {
     Fraction(i64, i64, Family),
     Decimal,
+    /// One over a decimal.
+    OverDecimal(f64),
+    /// p / (1 + p) of a decimal p, what was added as a share of the total: the tax that a price includes.
+    Included(f64),
+    /// A unit of measurement in another one, or the other way round if the number is given.
+    Conversion(Option<f64>),
     RootOfFraction(i64, i64),
 }
 
@@ -68,6 +82,32 @@ const NATURE: [(&str, f64); 14] = [
     ("Stefan-Boltzmann constant", 5.670_374_419e-8),
     ("standard gravity", 9.806_65),
 ];
+
+/// Sizes of units that are no SI units in those that are, all exact by definition, but for powers of ten: mile, pound, foot, inch, ounce, gallons of both kinds, nautical mile,
+/// horsepower of both kinds, calories of both kinds, pound per square inch, atmosphere, acre, square and cubic foot, mile per hour, fluid ounce, and the unit of heat.
+const CONVERSIONS: [f64; 19] = [
+    1.609_344,
+    4.535_923_7,
+    3.048,
+    2.54,
+    2.834_952_312_5,
+    3.785_411_784,
+    4.546_09,
+    1.852,
+    7.456_998_715_822_702,
+    7.354_987_5,
+    4.184,
+    4.186_8,
+    6.894_757_293_168_361,
+    1.013_25,
+    4.046_856_422_4,
+    9.290_304,
+    2.831_684_659_2,
+    4.470_4,
+    2.957_352_956_25,
+];
+/// Bits of saying which of them, and which way round.
+const CONVERTED: f64 = 6.0;
 
 /// The constant of nature between two bounds, if there is one and the bounds are close enough to mean it.
 pub(crate) fn of_nature(low: f64, high: f64) -> Option<&'static str> {
@@ -115,13 +155,43 @@ pub(crate) fn meant(c: f64, relative: f64) -> Option<Meant> {
     if c == 0.0 {
         return Some(Meant { value: 0.0, bits: 0.0, kind: Kind::Fraction(0, 1, Family::One) });
     }
+    let best = shortest_of(c, relative, &|_| true);
+    best.filter(|best| best.bits + MARGIN <= -libm::log2(relative.max(1e-17)))
+}
+
+/// The number with the fewest bits of all that are within a relative distance and allowed.
+fn shortest_of(c: f64, relative: f64, is_allowed: &dyn Fn(f64) -> bool) -> Option<Meant> {
     let mut best: Option<Meant> = None;
-    within(c, relative, &mut |meant| {
-        if best.is_none_or(|best| meant.bits < best.bits - 1e-9) {
+    let mut offer = |meant: Meant| {
+        if is_allowed(meant.value) && best.is_none_or(|best| meant.bits < best.bits - 1e-9) {
             best = Some(meant);
         }
-    });
-    best.filter(|best| best.bits + MARGIN <= -libm::log2(relative.max(1e-17)))
+    };
+    within(c, relative, &mut offer);
+    derived(c, relative, &mut offer);
+    best
+}
+
+/// The simplest number between two bounds that the printed digits of all rows leave, if it is much simpler than the bounds are close.
+pub(crate) fn between(low: f64, high: f64) -> Option<Meant> {
+    let middle = low + 0.5 * (high - low);
+    let relative = 0.5 * (high - low) / middle;
+    let best = shortest_of(middle, relative.abs().max(1e-16), &|c| (low..=high).contains(&c));
+    best.filter(|best| spare(best.value, relative, true) >= 0.0)
+}
+
+/// Bits by which a number is simpler than it must be to be no coincidence, where printed digits leave it so much room on either side. The first of a formula
+/// says whether its numbers are meant at all.
+pub(crate) fn spare(c: f64, relative: f64, is_first: bool) -> f64 {
+    let margin = if is_first && relative.abs() >= CLOSE { MARGIN_OF_PRINTED } else { MARGIN };
+    -libm::log2(relative.abs().max(1e-17)) - margin - bits(c, 1e-11)
+}
+
+/// The decimal with the fewest digits between two bounds.
+pub(crate) fn shortest(low: f64, high: f64) -> f64 {
+    let middle = low + 0.5 * (high - low);
+    let rounded = (0..17).filter_map(|digits| format!("{middle:.digits$e}").parse::<f64>().ok());
+    rounded.into_iter().find(|c| (low..=high).contains(c)).unwrap_or(middle)
 }
 
 /// The number that somebody who fitted `c` with a relative standard error most likely means, if that explains the fit better than a
@@ -166,14 +236,8 @@ fn within(c: f64, relative: f64, found: &mut dyn FnMut(Meant)) {
             offer(value, bits_of(n, d) + extra, Kind::Fraction(n, d, family));
         }
     }
-    let place = libm::floor(libm::log10(a));
-    for digits in 1..=12 {
-        let Ok(rounded) = format!("{a:.*e}", digits - 1).parse::<f64>() else { break };
-        if (rounded - a).abs() <= a * relative {
-            let mantissa = rounded / libm::pow(10.0, place - (digits - 1) as f64);
-            offer(rounded, libm::log2(mantissa + 1.0) + 2.0 + 0.3 * place.abs(), Kind::Decimal);
-            break;
-        }
+    if let Some((rounded, bits)) = decimal(a, relative) {
+        offer(rounded, bits, Kind::Decimal);
     }
     let square = a * a;
     if (1e-12..1e12).contains(&square)
@@ -181,6 +245,46 @@ fn within(c: f64, relative: f64, found: &mut dyn FnMut(Meant)) {
     {
         offer((n as f64 / d as f64).sqrt(), bits_of(n, d) + 6.0, Kind::RootOfFraction(n, d));
     }
+}
+
+/// The same of what a decimal or a unit can be behind. Where a constant has an error they would be a coincidence too often.
+fn derived(c: f64, relative: f64, found: &mut dyn FnMut(Meant)) {
+    if !(c.is_finite() && c != 0.0 && relative > 0.0 && relative < 0.3) {
+        return;
+    }
+    let (a, sign) = (c.abs(), c.signum());
+    let mut offer = |value: f64, bits: f64, kind: Kind| found(Meant { value: sign * value, bits, kind });
+    if let Some((rounded, bits)) = decimal(1.0 / a, relative) {
+        offer(1.0 / rounded, bits + DIVIDED, Kind::OverDecimal(rounded));
+    }
+    // The share of p is known worse than p / (1 + p) is.
+    if a < 1.0
+        && let Some((p, bits)) = decimal(a / (1.0 - a), relative / (1.0 - a)).filter(|(p, _)| *p < 1.0)
+    {
+        offer(p / (1.0 + p), bits + INCLUDED, Kind::Included(p));
+    }
+    for (target, over) in [(a, false), (1.0 / a, true)] {
+        let tens = libm::floor(libm::log10(target));
+        let mantissa = target / libm::pow(10.0, tens);
+        for size in CONVERSIONS.into_iter().filter(|size| (size / mantissa - 1.0).abs() <= relative) {
+            let Ok(value) = format!("{size:?}e{tens}").parse::<f64>() else { continue };
+            let value_of = if over { 1.0 / value } else { value };
+            offer(value_of, CONVERTED + 0.3 * tens.abs(), Kind::Conversion(over.then_some(value)));
+        }
+    }
+}
+
+/// The decimal with the fewest digits within a relative distance of a positive number, and its bits.
+fn decimal(a: f64, relative: f64) -> Option<(f64, f64)> {
+    let place = libm::floor(libm::log10(a));
+    for digits in 1..=12 {
+        let rounded = format!("{a:.*e}", digits - 1).parse::<f64>().ok()?;
+        if (rounded - a).abs() <= a * relative {
+            let mantissa = rounded / libm::pow(10.0, place - (digits - 1) as f64);
+            return Some((rounded, libm::log2(mantissa + 1.0) + 2.0 + 0.3 * place.abs()));
+        }
+    }
+    None
 }
 
 /// Bits of a constant that need not be known better than `relative`; many if it means nothing.
@@ -212,10 +316,19 @@ pub(crate) fn factors(c: f64) -> Vec<Expression> {
         Some(Kind::Fraction(n, d, Family::Root(r))) => {
             fraction(n, d, Some(Expression::Power(Box::new(number(r.into())), 0.5)));
         }
+        Some(Kind::OverDecimal(under) | Kind::Conversion(Some(under))) => list.push(over(Expression::Number(under))),
+        Some(Kind::Included(p)) => {
+            list.extend([Expression::Number(p), over(Expression::Number(rounded_sum(1.0, p)))]);
+        }
         _ => list.push(Expression::Number(c.abs())),
     }
     list.retain(|e| *e != Expression::Number(1.0));
     list
+}
+
+/// 1.19 for 1 and 0.19, without the error of adding them.
+fn rounded_sum(a: f64, b: f64) -> f64 {
+    format!("{:.14e}", a + b).parse().unwrap_or(a + b)
 }
 
 /// A power of pi.

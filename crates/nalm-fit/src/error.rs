@@ -25,7 +25,7 @@ pub enum Error {
         most: usize,
     },
     /// Too few rows to fit anything and hold some back.
-    #[error("{got} rows are too few; at least {want} are needed")]
+    #[error("{got} {} too few; at least {want} are needed", if *.got == 1 { "row is" } else { "rows are" })]
     TooFewRows {
         /// Rows of the table.
         got: usize,

@@ -31,6 +31,13 @@ pub(crate) fn is_whole(x: f64) -> bool {
     (x - x.round()).abs() < 1e-9
 }
 
+/// An exponent without what rounding, or a fit of digits, has left beside a simple fraction.
+fn without_rounding(e: f64) -> f64 {
+    const NEAR: f64 = 1e-9;
+    let simple = [1.0, 2.0, 3.0, 4.0, 5.0].into_iter().map(|d| (e * d).round() / d);
+    simple.into_iter().find(|simple| (e - simple).abs() < NEAR).unwrap_or(e)
+}
+
 /// Whether a power changes its sign with its base.
 pub(crate) fn is_odd(power: f64) -> bool {
     power.round().rem_euclid(2.0) == 1.0
@@ -85,6 +92,69 @@ pub(crate) fn monomial(columns: &[Vec<f64>], powers: &[f64], rows: usize) -> Vec
 /// The factor that a number in front of a sum becomes outside of its power.
 pub(crate) fn outside(scale: f64, q: f64) -> f64 {
     if is_whole(q) { power(scale, q) } else { power(scale.abs(), q) }
+}
+
+/// Most terms of a sum whose square is looked for.
+const SQUARED: usize = 5;
+/// How closely the terms of a square must agree with those of a sum.
+const SQUARE: f64 = 1e-9;
+
+impl Sum {
+    /// What another sum has to be multiplied by to be this one, whatever the order of the terms, if there is such a number.
+    fn times(&self, other: &Self) -> Option<f64> {
+        const SAME: f64 = 1e-14;
+        if self.terms.len() != other.terms.len() {
+            return None;
+        }
+        let ratio = |term: &Term| Some(term.factor / other.terms.iter().find(|t| t.powers == term.powers)?.factor);
+        let first = ratio(self.terms.first()?)?;
+        let same = |term: &Term| ratio(term).is_some_and(|ratio| (ratio / first - 1.0).abs() <= SAME);
+        self.terms.iter().all(same).then_some(first)
+    }
+
+    /// Under a root of whole powers, the sum whose square this is. The square of a difference cancels where its terms are alike, and its root is no
+    /// difference, but its size.
+    pub(crate) fn under_root_of_square(&self) -> Option<Vec<Term>> {
+        if is_whole(self.power) || !is_whole(2.0 * self.power) || self.terms.len() < 3 {
+            return None;
+        }
+        let before = |a: &Term, b: &Term| b.powers.partial_cmp(&a.powers).unwrap_or(std::cmp::Ordering::Equal);
+        let mut rest = self.terms.clone();
+        rest.sort_by(before);
+        let same = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-9);
+        let mut size: Vec<f64> = rest.iter().map(|t| t.factor.abs()).collect();
+        let mut root: Vec<Term> = Vec::new();
+        // As one extracts a root by hand: the leading term of what is left is twice the product of the first term and the next.
+        while let Some(lead) = rest.first().cloned() {
+            if root.len() == SQUARED || (root.is_empty() && lead.factor <= 0.0) {
+                return None;
+            }
+            let next = match root.first() {
+                None => Term { factor: lead.factor.sqrt(), powers: lead.powers.iter().map(|e| e / 2.0).collect() },
+                Some(first) => Term {
+                    factor: lead.factor / (2.0 * first.factor),
+                    powers: lead.powers.iter().zip(&first.powers).map(|(a, b)| a - b).collect(),
+                },
+            };
+            let times = root.iter().map(|t| (t, 2.0)).chain([(&next, 1.0)]);
+            let products: Vec<Term> = times
+                .map(|(t, times)| Term {
+                    factor: times * t.factor * next.factor,
+                    powers: t.powers.iter().zip(&next.powers).map(|(a, b)| a + b).collect(),
+                })
+                .collect();
+            for product in products {
+                let place = rest.iter().position(|t| same(&t.powers, &product.powers))?;
+                rest[place].factor -= product.factor;
+                size[place] = size[place].max(product.factor.abs());
+            }
+            let kept = |k: usize| rest[k].factor.abs() > SQUARE * size[k];
+            let kept: Vec<usize> = (0..rest.len()).filter(|&k| kept(k)).collect();
+            (rest, size) = (kept.iter().map(|&k| rest[k].clone()).collect(), kept.iter().map(|&k| size[k]).collect());
+            root.push(next);
+        }
+        (root.len() > 1).then_some(root)
+    }
 }
 
 impl Form {
@@ -169,8 +239,52 @@ impl Form {
             }
         }
         self.sums = kept;
-        self.powers.iter_mut().for_each(|p| *p = if p.abs() < 1e-12 { 0.0 } else { *p });
+        self = self.with_sums_once();
+        self.map_own_powers(&mut |_, e| without_rounding(e));
+        self.sums.iter_mut().for_each(|sum| sum.power = without_rounding(sum.power));
         self.add = self.add.map(|add| Box::new(add.simplified(mixed)));
+        self
+    }
+
+    /// The form with sums that are multiples of each other as one: `(a - b) (b - a)` is `-(a - b)^2`.
+    pub(crate) fn with_sums_once(mut self) -> Self {
+        let mut once: Vec<Sum> = Vec::new();
+        for sum in std::mem::take(&mut self.sums) {
+            let known = once.iter_mut().find_map(|other| {
+                let times = sum.times(other)?;
+                (times > 0.0 || is_whole(sum.power)).then_some((other, times))
+            });
+            match known {
+                Some((other, times)) => {
+                    self.factor *= power(times, sum.power);
+                    other.power += sum.power;
+                }
+                None => once.push(sum),
+            }
+        }
+        once.retain(|sum| sum.power.abs() > 1e-12);
+        self.sums = once;
+        self
+    }
+
+    /// Whether there is a root of a square. It is written as the size of what is squared, whose values do not cancel.
+    pub(crate) fn has_root_of_square(&self) -> bool {
+        self.sums.iter().any(|sum| sum.under_root_of_square().is_some())
+            || self.add.as_ref().is_some_and(|add| add.has_root_of_square())
+    }
+
+    /// The form with roots of squares as powers of what is squared, where that has one sign in all rows.
+    pub(crate) fn without_roots_of_squares(mut self, columns: &[Vec<f64>], rows: usize) -> Self {
+        for sum in &mut self.sums {
+            let Some(mut terms) = sum.under_root_of_square() else { continue };
+            let own = Self::sum(1.0, 1.0, terms.clone(), columns.len()).values(columns, rows);
+            if own.iter().all(|v| *v <= 0.0) {
+                terms.iter_mut().for_each(|t| t.factor = -t.factor);
+            } else if !own.iter().all(|v| *v >= 0.0) {
+                continue;
+            }
+            *sum = Sum { power: 2.0 * sum.power, terms };
+        }
         self
     }
 
@@ -190,8 +304,8 @@ impl Form {
         Self { factor: self.factor, powers, sums: self.sums.iter().map(sum).collect(), add: None }
     }
 
-    /// Changes every exponent of a column.
-    pub(crate) fn map_powers(&mut self, change: &mut dyn FnMut(usize, f64) -> f64) {
+    /// Changes every exponent of a column, but for what is added.
+    fn map_own_powers(&mut self, change: &mut dyn FnMut(usize, f64) -> f64) {
         let each = |powers: &mut Vec<f64>, change: &mut dyn FnMut(usize, f64) -> f64| {
             powers.iter_mut().enumerate().for_each(|(i, e)| *e = change(i, *e));
         };
@@ -199,6 +313,11 @@ impl Form {
         for term in self.sums.iter_mut().flat_map(|sum| &mut sum.terms) {
             each(&mut term.powers, change);
         }
+    }
+
+    /// Changes every exponent of a column.
+    pub(crate) fn map_powers(&mut self, change: &mut dyn FnMut(usize, f64) -> f64) {
+        self.map_own_powers(change);
         if let Some(add) = &mut self.add {
             add.map_powers(change);
         }
@@ -238,6 +357,31 @@ impl Form {
         self.add.as_ref().map_or(own, |add| own.max(add.largest_power(i)))
     }
 
+    /// The largest size of an exponent or of a power of a sum.
+    pub(crate) fn largest_exponent(&self) -> f64 {
+        let terms = self.sums.iter().flat_map(|sum| &sum.terms).flat_map(|t| &t.powers);
+        let all = self.powers.iter().chain(terms).copied().chain(self.sums.iter().map(|sum| sum.power));
+        let own = all.fold(0.0, |most, e| f64::max(most, e.abs()));
+        self.add.as_ref().map_or(own, |add| own.max(add.largest_exponent()))
+    }
+
+    /// Whether all terms of each sum say something in some row, beside what rounding makes of the others.
+    pub(crate) fn has_telling_terms(&self, columns: &[Vec<f64>], rows: usize) -> bool {
+        const TELLING: f64 = 1e-15;
+        self.sums.iter().filter(|sum| sum.terms.len() > 1).all(|sum| {
+            let term = |t: &Term| {
+                let mut m = vec![t.factor; rows];
+                multiply(&mut m, columns, &t.powers);
+                m.iter_mut().for_each(|m| *m = m.abs());
+                m
+            };
+            let all: Vec<Vec<f64>> = sum.terms.iter().map(term).collect();
+            let largest = |k: usize| all.iter().fold(0.0, |most, m| f64::max(most, m[k]));
+            let largest: Vec<f64> = (0..rows).map(largest).collect();
+            all.iter().all(|m| m.iter().zip(&largest).any(|(m, most)| *m > TELLING * most))
+        })
+    }
+
     /// Columns that occur.
     pub(crate) fn uses(&self, i: usize) -> bool {
         self.powers[i] != 0.0
@@ -274,5 +418,54 @@ impl Form {
                 (Some(a), Some(b)) => a.same(b),
                 _ => false,
             }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sum(power: f64, terms: &[(f64, [f64; 2])]) -> Sum {
+        Sum { power, terms: terms.iter().map(|(factor, e)| Term { factor: *factor, powers: e.to_vec() }).collect() }
+    }
+
+    #[test]
+    fn roots_of_squares_are_found_and_nothing_else() {
+        let square = sum(0.5, &[(4.0, [2.0, 0.0]), (-12.0, [1.0, 1.0]), (9.0, [0.0, 2.0])]);
+        let root = square.under_root_of_square().unwrap();
+        assert_eq!(root, sum(1.0, &[(2.0, [1.0, 0.0]), (-3.0, [0.0, 1.0])]).terms);
+        // (x + y - 2)^2
+        let three = [
+            (1.0, [2.0, 0.0]),
+            (2.0, [1.0, 1.0]),
+            (1.0, [0.0, 2.0]),
+            (-4.0, [1.0, 0.0]),
+            (-4.0, [0.0, 1.0]),
+            (4.0, [0.0, 0.0]),
+        ];
+        assert_eq!(sum(-0.5, &three).under_root_of_square().unwrap().len(), 3);
+        assert_eq!(sum(2.0, &three).under_root_of_square(), None);
+        for other in [[1.0, 2.0, 1.001], [1.0, 0.5, 1.0], [-1.0, 2.0, -1.0], [1.0, -2.0, -1.0]] {
+            let near = sum(0.5, &[(other[0], [2.0, 0.0]), (other[1], [1.0, 1.0]), (other[2], [0.0, 2.0])]);
+            assert_eq!(near.under_root_of_square(), None, "{other:?}");
+        }
+        assert_eq!(sum(0.5, &[(1.0, [2.0, 0.0]), (1.0, [0.0, 2.0])]).under_root_of_square(), None);
+    }
+
+    #[test]
+    fn sums_that_are_the_same_are_one_and_exponents_are_without_rounding() {
+        let own = [(1.0, [1.0, 0.0]), (3.0, [0.0, 1.0])];
+        let mut form = Form::monomial(2.0, vec![0.999_999_999_999_999_8, 1.0 / 3.0 + 1e-13]);
+        form.sums = vec![sum(30.0, &own), sum(-30.0, &own), sum(0.5, &[(1.0, [0.0, 2.0]), (1.0, [0.0, 0.0])])];
+        let simple = form.simplified(&[false, false]);
+        assert_eq!(simple.sums.len(), 1);
+        let mut form = Form::monomial(1.0, vec![0.0, 0.0]);
+        form.sums = vec![
+            sum(1.0, &[(1.0, [1.0, 0.0]), (-1.0, [0.0, 1.0])]),
+            sum(1.0, &[(2.0, [0.0, 1.0]), (-2.0, [1.0, 0.0])]),
+        ];
+        let square = form.simplified(&[false, false]);
+        assert_eq!((square.factor, square.sums.len(), square.sums[0].power), (-2.0, 1, 2.0));
+        assert_eq!(simple.powers, [1.0, 1.0 / 3.0]);
     }
 }

@@ -165,7 +165,9 @@ impl<'a> Judge<'a> {
 
     /// Makes the constants of a form over the columns themselves simple, and tests it on all rows.
     pub(crate) fn finish(&self, form: Form) -> Option<Judged> {
-        let (form, multiplied_out) = self.with_simple_constants(form.simplified(&self.columns.mixed))?;
+        let Columns { x, y, mixed, .. } = self.columns;
+        let form = form.simplified(mixed).without_roots_of_squares(x, y.len());
+        let (form, multiplied_out) = self.with_simple_constants(form)?;
         if let Some(judged) = multiplied_out.map(|form| self.test(form)).filter(|judged| judged.exact) {
             return Some(judged);
         }
@@ -220,6 +222,7 @@ impl<'a> Judge<'a> {
             let scale = simplify_sum(sum, RELATIVE)?;
             form.factor *= outside(scale, sum.power);
         }
+        form = form.with_sums_once();
         let Columns { x, y, .. } = self.columns;
         if form.add.is_none() {
             form = form.with_median_factor(x, y)?;

@@ -12,6 +12,7 @@ mod noisy;
 mod observer;
 mod odd;
 mod polish;
+mod printed;
 mod problem;
 mod report;
 mod search;

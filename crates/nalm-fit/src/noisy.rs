@@ -6,7 +6,7 @@ use crate::dense::{Matrix, Qr, dot, least_squares, median, quantile, root_mean_s
 use crate::engine::noisy as engines;
 use crate::engine::{Sink, design, divide, laurent_and_pairs};
 use crate::form::{Form, is_whole};
-use crate::judge::with_right_signs;
+use crate::judge::{has_pole_at_a_row, with_right_signs};
 use crate::polish::{Free, Part, Polished, polish_roughly};
 use crate::report::Noise;
 use crate::settle::{Settled, settle};
@@ -54,6 +54,13 @@ pub(crate) struct Outcome {
     pub(crate) apart: Vec<usize>,
 }
 
+impl Outcome {
+    /// All forms, the best first.
+    pub(crate) fn forms(&self) -> impl Iterator<Item = &Form> {
+        [&self.form].into_iter().chain(self.others.iter().map(|(form, _)| form))
+    }
+}
+
 /// Bits of an exponent.
 fn bits_of_exponent(e: f64) -> f64 {
     let part = |whole: bool, bits: f64| if whole { 0.0 } else { bits };
@@ -87,7 +94,7 @@ pub(crate) enum Model {
 const ALL_DIGITS: f64 = 1e-13;
 
 /// Whether printed digits are those of a rounding. Programs print numbers that are not rounded with as many digits as each of them needs.
-fn are_rounded(y: &[f64], units: &[f64]) -> bool {
+pub(crate) fn are_rounded(y: &[f64], units: &[f64]) -> bool {
     let shares = y.iter().zip(units).filter(|(y, _)| **y != 0.0).map(|(y, unit)| unit / y.abs());
     let shares: Vec<f64> = shares.collect();
     !shares.is_empty() && median(shares) > ALL_DIGITS
@@ -115,10 +122,14 @@ pub(crate) struct Noisy<'a> {
 
 /// Bits that right units are worth.
 const UNITS: f64 = 40.0;
+/// Exponents beyond which a power is no law, but a way to bend a formula at the end of a range.
+const MOST_EXPONENT: f64 = 12.0;
 /// Candidates that are so many bits behind the best are not followed.
 const BEHIND: f64 = 30.0;
 /// Two candidates closer than this many bits are equally good.
 const EQUAL: f64 = 10.0;
+/// How many times as much as the best a candidate may miss that explains the rows as well.
+const AS_WELL: f64 = 1.6;
 /// Candidates whose constants are settled.
 const SETTLED: usize = 40;
 /// Candidates that grow in a round, the products to choose from, and the rounds.
@@ -276,6 +287,9 @@ impl<'a> Noisy<'a> {
             return None;
         }
         let form = found.form.simplified(&self.columns.mixed);
+        if form.largest_exponent() > MOST_EXPONENT || !form.has_telling_terms(&self.view.x, self.view.rows()) {
+            return None;
+        }
         match self.pool.iter_mut().find(|other| other.form.same(&form)) {
             Some(other) if other.bits <= bits => {}
             Some(other) => *other = Fitted { bits, form, squares: found.squares, engine: self.engine, settled: None },
@@ -551,7 +565,7 @@ impl<'a> Noisy<'a> {
         fitted.settled.as_ref().map_or_else(unsettled, |settled| settled.form.clone())
     }
 
-    /// The first candidate that is as good and differs by more than three standard errors at twice the range.
+    /// The first candidate that is as good, on rows held back, too, and differs by more than three standard errors at twice the range.
     fn ambiguous(&self) -> Option<usize> {
         let best = self.pool.first()?;
         let mut draws = crate::columns::Draws::new("twice the range");
@@ -574,7 +588,7 @@ impl<'a> Noisy<'a> {
         };
         (1..self.pool.len().min(12)).find(|&k| {
             let other = &self.pool[k];
-            if other.bits - best.bits >= EQUAL {
+            if other.bits - best.bits >= EQUAL || self.miss(other) > AS_WELL * self.miss(best) {
                 return false;
             }
             let values = other.form.values(&wide, rows);
@@ -582,6 +596,18 @@ impl<'a> Noisy<'a> {
             let off: Vec<f64> = off.collect();
             !off.is_empty() && (dot(&off, &off) / off.len() as f64).sqrt() > 3.0 * sigma
         })
+    }
+
+    /// What a candidate misses, of the rows that it was fitted to or of those held back, whichever is more.
+    fn miss(&self, fitted: &Fitted) -> f64 {
+        let Columns { x, y, .. } = self.columns;
+        let values = self.own(fitted).values(x, y.len());
+        let weight = |k: usize| if self.model == Model::Relative { 1.0 / values[k].abs() } else { 1.0 };
+        let rms = |rows: &[usize]| {
+            let off = rows.iter().map(|&k| (values[k] - y[k]) * weight(k));
+            root_mean_square(&off.collect::<Vec<f64>>())
+        };
+        rms(&self.split.inside).max(rms(&self.split.outside))
     }
 
     /// The best candidates with settled constants, the shortest description first: numbers that are meant are short, and a formula that has
@@ -601,7 +627,10 @@ impl<'a> Noisy<'a> {
                 break;
             }
             let form = self.columns.unscaled(&fitted.form).simplified(&self.columns.mixed);
-            let Some(settled) = settle(&form, &view, &weights, least) else { continue };
+            let settled = settle(&form, &view, &weights, least);
+            let Some(settled) = settled.filter(|settled| !has_pole_at_a_row(self.columns, &settled.form)) else {
+                continue;
+            };
             fitted.bits = settled.bits + self.constant + bits_of_form(&settled.form);
             fitted.squares = settled.squares;
             fitted.settled = Some(settled);

@@ -3,21 +3,24 @@
 //! Wrong rows pull every formula that is fitted to them, so the law of the other rows is looked for in small parts of the table, one of which
 //! has no wrong row if there are few.
 
-use crate::columns::{Draws, values};
-use crate::dense::{deviation, median};
-use crate::report::{Candidate, Flag, Report, Verdict};
+use crate::columns::{Draws, Split, values};
+use crate::dense::{deviation, median, root_mean_square};
+use crate::report::{Candidate, Coefficient, Flag, Precision, Report, Verdict};
 use crate::{Error, Holdout, Line, Problem};
 use nalm::Table;
+use nalm::expression::Expression;
 use std::collections::HashSet;
 
 /// The largest share of rows that may be wrong: more are no mistakes, but another law.
-const SHARE: f64 = 0.1;
+pub(crate) const SHARE: f64 = 0.1;
 /// Parts that are looked at, each with rows of its own, and the rows of one, with these more for each input.
 const PARTS: usize = 6;
 const ROWS: (usize, usize) = (16, 2);
 /// What a row may miss an exact formula by: printed units of its last digit, and a share of the target's deviation.
 const MET: (f64, f64) = (1.0, 1e-8);
 
+/// Rows that must have one value before it is a law.
+const FEWEST: usize = 8;
 /// How many times the usual error a row is off that stands apart: with constants from a few rows, and with those from all others.
 const FAR: (f64, f64) = (10.0, 7.0);
 
@@ -34,6 +37,9 @@ pub(crate) fn without_odd_rows(
     let all = problem.table.rows();
     let size = (ROWS.0 + ROWS.1 * problem.inputs.len()).min(all / 2);
     let few = |odd: &[usize]| !odd.is_empty() && odd.len() as f64 <= (SHARE * all as f64).max(1.0);
+    if let Some((report, odd)) = constant(problem)?.filter(|(_, odd)| few(odd)) {
+        return Ok(Some(exact_but_for(problem, report, odd)));
+    }
     let mut noisy = Vec::new();
     for part in shuffled(all).chunks_exact(size.max(1)).take(PARTS) {
         let mut part = part.to_vec();
@@ -54,17 +60,13 @@ pub(crate) fn without_odd_rows(
         if !few(&missed) {
             continue;
         }
-        let Some(mut report) = without(problem, &missed, Verdict::Exact, fit)? else { continue };
+        let Some(report) = without(problem, &missed, Verdict::Exact, fit)? else { continue };
         // Constants from more rows may meet a row that those from a few missed.
         let odd = report.candidates.first().map(|law| odd_rows(problem, law)).transpose()?.unwrap_or_default();
         if !few(&odd) {
             continue;
         }
-        let (met, missed) = (all - odd.len(), odd.len());
-        report.sentence = format!("Approximate: the formula is exact in {met} of {all} rows, and wrong in {missed}.");
-        report.verdict = Verdict::Approximate;
-        report.flags.insert(0, Flag::Odd { lines: lines(problem, &odd), rows: odd });
-        return Ok(Some(report));
+        return Ok(Some(exact_but_for(problem, report, odd)));
     }
     for law in noisy {
         let missed = far_rows(problem, &law, FAR.0)?;
@@ -85,6 +87,52 @@ pub(crate) fn without_odd_rows(
         return Ok(Some(report));
     }
     Ok(None)
+}
+
+/// The report on a formula that is exact in all rows but these.
+fn exact_but_for(problem: &Problem<'_>, mut report: Report, odd: Vec<usize>) -> Report {
+    let (all, missed) = (problem.table.rows(), odd.len());
+    let met = all - missed;
+    report.sentence = format!("Approximate: the formula is exact in {met} of {all} rows, and wrong in {missed}.");
+    report.verdict = Verdict::Approximate;
+    report.flags.insert(0, Flag::Odd { lines: lines(problem, &odd), rows: odd });
+    report
+}
+
+/// A report that says that the target is one number, and the rows in which it is another one. No part of such a table says anything.
+fn constant(problem: &Problem<'_>) -> Result<Option<(Report, Vec<usize>)>, Error> {
+    let y = problem.table.column(&problem.target)?;
+    let value = median(y.to_vec());
+    let missed: Vec<usize> = (0..y.len()).filter(|&k| y[k] != value).collect();
+    // What is one printed digit away may have been rounded.
+    let unit = |row: usize| problem.printed.as_ref().map_or(0.0, |units| MET.0 * units[row]);
+    let is_rounding = |&row: &usize| (y[row] - value).abs() <= unit(row) * (1.0 + 1e-9);
+    if y.len() - missed.len() <= FEWEST || missed.iter().any(is_rounding) {
+        return Ok(None);
+    }
+    let split = Split::new(problem)?;
+    let error =
+        |rows: &[usize]| root_mean_square(&rows.iter().map(|&k| y[k] - value).collect::<Vec<f64>>()) / deviation(y);
+    let expression = Expression::number(value);
+    let candidate = Candidate {
+        complexity: expression.size(),
+        error_inside: error(&split.inside),
+        error_outside: error(&split.outside),
+        engine: "constant",
+        coefficients: vec![Coefficient { value, low: value, high: value }],
+        expression,
+    };
+    let report = Report {
+        verdict: Verdict::Exact,
+        precision: Some(Precision::F64),
+        sentence: String::new(),
+        candidates: vec![candidate],
+        flags: Vec::new(),
+        noise: None,
+        rows_inside: split.inside.len(),
+        rows_outside: split.outside.len(),
+    };
+    Ok(Some((report, missed)))
 }
 
 fn lines(problem: &Problem<'_>, rows: &[usize]) -> Vec<Line> {

@@ -136,8 +136,10 @@ pub enum Flag {
         /// The lines of the file that they came from, if that is known.
         lines: Vec<Line>,
     },
-    /// The units of the formula do not fit those of the target.
+    /// What the units say about the formula: they do not fit those of the target, are not given, or differ in size.
     Units(String),
+    /// Functions such as exp were not looked for, because no formula can be exact in rows that are rounded or noisy.
+    WithoutFunctions,
     /// Too few rows were held back for the claim `exact`.
     FewRowsOutside,
     /// The observer stopped the search before its end.
@@ -194,6 +196,9 @@ impl Display for Flag {
                 places(rows, lines, MOST_PLACES)
             ),
             Flag::Units(text) => f.write_str(text),
+            Flag::WithoutFunctions => f.write_str(
+                "exp, ln, sin and cos were not looked for: the target is rounded or noisy, and they are found only where a formula can be exact",
+            ),
             Flag::FewRowsOutside => f.write_str("fewer rows were held back than the formula has constants"),
             Flag::Stopped => f.write_str("the search was stopped before its end"),
         }

@@ -12,9 +12,10 @@ use crate::judge::{
 use crate::noisy::{self, Noisy, bits_of_form};
 use crate::odd;
 use crate::polish::{Free, polish_roughly};
+use crate::printed::Printed;
 use crate::problem::Line;
 use crate::report::{Candidate, Coefficient, Flag, Precision, Report, Verdict};
-use crate::{Error, Forms, Observer, Problem};
+use crate::{Error, Forms, Observer, Problem, Unit};
 use crate::{constants, units, write};
 use nalm::Table;
 use nalm::digits::significant;
@@ -27,6 +28,8 @@ const PROMISING: f64 = 1e-3;
 const OPERATIONS: f64 = 1e7;
 /// Bits by which printed digits must outweigh a formula that meets them all.
 const OUTWEIGHED: f64 = 20.0;
+/// Forms, the shortest first, whose constants are looked for so that they meet printed digits.
+const WITHIN: usize = 12;
 /// Rows below which noise is not told from a pattern.
 const FEW: usize = 60;
 /// Where nothing explains the target, only candidates that say something about it are listed: the largest error outside, and the largest
@@ -39,6 +42,8 @@ const FEW_MET: usize = 8;
 const ANOTHER_LAW: f64 = 10.0;
 /// What is said where a search ends before anything is found.
 const STOPPED: &str = "None: the search was stopped before a formula was found.";
+/// Standard errors on either side of a constant in its interval: 95 %.
+const SURE: f64 = 1.96;
 /// Candidates of a report.
 const CANDIDATES: usize = 12;
 
@@ -141,7 +146,11 @@ fn fit_all_rows(problem: &Problem<'_>, observer: &mut dyn Observer) -> Result<Re
     desk.search();
     let exact = desk.found.iter().any(|found| found.exact);
     let printed = problem.printed.as_deref();
-    let exact = exact || (problem.forms == Forms::All && !desk.stopped && !desk.is_noise() && desk.functions(problem));
+    let is_rounded = printed.is_some_and(|units| noisy::are_rounded(&columns.y, units));
+    let with_functions = problem.forms == Forms::All && !exact && !desk.stopped;
+    let is_noisy = with_functions && desk.is_noise();
+    let exact = exact || (with_functions && !is_noisy && desk.functions(problem));
+    let without_functions = with_functions && (is_noisy || is_rounded);
     let mut outcome = None;
     if !exact && !desk.stopped && !columns.x.is_empty() {
         desk.engine = "noise";
@@ -160,9 +169,17 @@ fn fit_all_rows(problem: &Problem<'_>, observer: &mut dyn Observer) -> Result<Re
     let (table, lines) = (problem.table, problem.lines.as_deref());
     let reporter = Reporter { table, columns: &columns, split: &split, printed, lines, flags };
     let mut report = reporter.report(desk.found, outcome);
+    let is_explained = matches!(report.verdict, Verdict::Exact | Verdict::Consistent) || report.precision.is_some();
+    if without_functions && !is_explained {
+        report.flags.push(Flag::WithoutFunctions);
+    }
     let best = report.candidates.first().filter(|_| report.verdict != Verdict::None);
-    if let Some(fault) = best.and_then(|best| unit_fault(problem, &best.expression)) {
-        report.flags.push(Flag::Units(fault));
+    if let Some(best) = best {
+        let notes: Vec<String> = match unit_fault(problem, &best.expression) {
+            Some(fault) => vec![fault],
+            None => unit_sizes(problem, &best.expression),
+        };
+        report.flags.extend(notes.into_iter().map(Flag::Units));
     }
     if problem.physical_constants
         && let Some(best) = report.candidates.first()
@@ -181,12 +198,20 @@ fn fit_all_rows(problem: &Problem<'_>, observer: &mut dyn Observer) -> Result<Re
 
 /// What is wrong with the units of a formula, if they are known.
 fn unit_fault(problem: &Problem<'_>, expression: &Expression) -> Option<String> {
-    let (inputs, target) = problem.units.as_ref()?;
-    let of = |name: &str| {
-        let place = problem.inputs.iter().position(|input| input == name);
-        place.and_then(|k| inputs.get(k).cloned()).unwrap_or_default()
-    };
-    units::fault(expression, &of, target)
+    let (_, target) = problem.units.as_ref()?;
+    units::fault(expression, &|name| unit(problem, name), &problem.target, target)
+}
+
+/// What the sizes of units say about a formula whose units are right.
+fn unit_sizes(problem: &Problem<'_>, expression: &Expression) -> Vec<String> {
+    let Some((_, target)) = &problem.units else { return Vec::new() };
+    units::sizes(expression, &|name| unit(problem, name), target)
+}
+
+/// The unit of an input.
+fn unit(problem: &Problem<'_>, name: &str) -> Unit {
+    let place = problem.inputs.iter().position(|input| input == name);
+    place.and_then(|k| problem.units.as_ref()?.0.get(k).cloned()).unwrap_or_default()
 }
 
 /// The inputs without those that have one value or are another one times a number; both are named in flags, and so are columns that follow
@@ -374,6 +399,51 @@ impl Sink for Desk<'_> {
     }
 }
 
+/// Powers of columns in a plain product, how many columns have one at most, and how many products there are at most.
+const POWERS: [f64; 6] = [1.0, -1.0, 2.0, -2.0, 0.5, -0.5];
+const PLAIN: (usize, usize) = (3, 1000);
+
+/// Products of powers of a few columns.
+fn plain_products(columns: &Columns) -> Vec<Form> {
+    let d = columns.x.len();
+    let mut all = vec![vec![0.0; d]];
+    let mut last = 0..1;
+    for _ in 0..PLAIN.0 {
+        let mut more = Vec::new();
+        for powers in &all[last.clone()] {
+            if all.len() + more.len() > PLAIN.1 {
+                break;
+            }
+            let next = powers.iter().rposition(|e| *e != 0.0).map_or(0, |i| i + 1);
+            for i in next..d {
+                let usable = |e: &f64| !columns.mixed[i] || *e == e.round();
+                more.extend(POWERS.into_iter().filter(usable).map(|e| {
+                    let mut powers: Vec<f64> = powers.clone();
+                    powers[i] = e;
+                    powers
+                }));
+            }
+        }
+        last = all.len()..all.len() + more.len();
+        // All products of so many columns, or none.
+        if last.end > PLAIN.1 {
+            break;
+        }
+        all.extend(more);
+    }
+    all.into_iter().skip(1).map(|powers| Form::monomial(1.0, powers)).collect()
+}
+
+/// Bits of a form with its constants.
+fn bits(form: &Form) -> f64 {
+    bits_of_form(form) + bits_of_constants(form)
+}
+
+/// Whether a form is one product of sums, and its constants are numbers that somebody would write down.
+fn is_meant(form: &Form) -> bool {
+    form.add.is_none() && all_constants_are_meant(form)
+}
+
 /// Makes reports.
 struct Reporter<'a> {
     table: &'a Table,
@@ -389,25 +459,32 @@ impl Reporter<'_> {
         deviation(&self.columns.y)
     }
 
+    /// The root mean square of what a form misses in some rows.
+    fn error(&self, form: &Form, rows: &[usize]) -> f64 {
+        let values = form.values(&self.columns.x, self.columns.y.len());
+        root_mean_square(&rows.iter().map(|&k| values[k] - self.columns.y[k]).collect::<Vec<f64>>())
+    }
+
     fn candidate(&self, found: &Found) -> Option<Candidate> {
         let y = &self.columns.y;
-        let values = match &found.expression {
-            Some(expression) => values(expression, self.table),
-            None => found.form.values(&self.columns.x, y.len()),
+        let written = || write::expression(&found.form, &self.columns.meaning);
+        let expression = found.expression.clone().unwrap_or_else(written);
+        let values = if found.expression.is_some() || found.form.has_root_of_square() {
+            values(&expression, self.table)
+        } else {
+            found.form.values(&self.columns.x, y.len())
         };
         let error = |rows: &[usize]| {
             root_mean_square(&rows.iter().map(|&k| values[k] - y[k]).collect::<Vec<f64>>()) / self.deviation()
         };
         let (error_inside, error_outside) = (error(&self.split.inside), error(&self.split.outside));
-        let written = || write::expression(&found.form, &self.columns.meaning);
-        let expression = found.expression.clone().unwrap_or_else(written);
         let terms = found.form.sums.iter().flat_map(|sum| &sum.terms);
         // A 1 is written down only where it stands alone.
         let alone = terms.clone().map(|t| t.powers.iter().all(|e| *e == 0.0));
         let constants = [found.form.factor].into_iter().chain(terms.map(|t| t.factor));
         let sigma = |k: usize| found.sigmas.as_ref().and_then(|s| s.get(k).copied()).unwrap_or(0.0);
         let interval = |(k, value): (usize, f64)| {
-            let half = 1.96 * sigma(k);
+            let half = SURE * sigma(k);
             Coefficient { value, low: value - half, high: value + half }
         };
         let coefficients = constants.enumerate().map(interval).zip([false].into_iter().chain(alone));
@@ -424,40 +501,47 @@ impl Reporter<'_> {
         candidate.error_inside.is_finite().then_some(candidate)
     }
 
-    /// Whether every row is within half a unit of its last printed digit, and the digits say much more than the formula does.
-    fn meets_printed_digits(&self, form: &Form) -> bool {
+    /// Whether the printed digits say much more than a form does that meets them all.
+    fn digits_outweigh(&self, form: &Form) -> bool {
         let Some(units) = self.printed else { return false };
-        let y = &self.columns.y;
-        let values = form.values(&self.columns.x, y.len());
-        let within = |k: usize| (values[k] - y[k]).abs() <= 0.5 * units[k] * (1.0 + 1e-9) + 4e-16 * y[k].abs();
         // What a row's digits say beyond the size and the spread of the target.
         let spread = self.deviation();
         let met: f64 = units.iter().map(|unit| libm::log2((spread / unit).max(1.0))).sum();
-        let own = bits_of_form(form) + bits_of_constants(form);
-        // A constant that is merely near the one that was meant would still meet the digits.
-        all_constants_are_meant(form)
-            && !interpolates(self.columns, form)
+        met >= bits(form) + OUTWEIGHED
+    }
+
+    /// Whether a form meets every row within half a unit of its last printed digit, and says less than the digits.
+    fn meets_printed_digits(&self, form: &Form) -> bool {
+        let Some(units) = self.printed else { return false };
+        !interpolates(self.columns, form)
             && !has_pole_at_a_row(self.columns, form)
-            && (0..y.len()).all(within)
-            && met >= own + OUTWEIGHED
+            && Printed::new(self.columns, units).meets(form)
+            && self.digits_outweigh(form)
+            && self.split.outside.len() > form.free_constants()
     }
 
     fn lines_of(&self, rows: &[usize]) -> Vec<Line> {
         self.lines.map(|lines| rows.iter().map(|&row| lines[row].clone()).collect()).unwrap_or_default()
     }
 
-    /// A form with the factor that most rows agree on, if all of its constants are meant then.
-    fn with_meant_factor(&self, form: &Form) -> Option<Form> {
-        let mut form = form.clone().with_median_factor(&self.columns.x, &self.columns.y)?;
-        form.factor = constants::meant(form.factor, MOST.1)?.value;
-        (form.add.is_none() && all_constants_are_meant(&form)).then_some(form)
+    /// What printed digits say, or, without them, that a row is exact.
+    fn digits(&self) -> Printed<'_> {
+        let nothing = vec![0.0; self.columns.y.len()];
+        Printed::new(self.columns, self.printed.unwrap_or(&nothing)).or_share(MOST.1)
+    }
+
+    /// Plain products of columns that most rows agree on. Two laws in one table, or digits of which few are printed, can hide them from every fit.
+    fn products(&self) -> Vec<Form> {
+        let digits = self.digits().part(&self.split.searched);
+        let agree = |form: &Form| digits.share_of_most(form) > MOST.0;
+        plain_products(self.columns).into_iter().filter(agree).collect()
     }
 
     /// A form that is exact in most rows with a factor that most rows agree on, and the rows that it misses. Other rows pull every factor that
     /// is fitted to all. Rows in which both are 0 say nothing: any factor meets them.
     fn exact_in_most(&self, form: &Form) -> Option<(Form, Vec<usize>)> {
         let Columns { x, y, .. } = self.columns;
-        let form = self.with_meant_factor(form)?;
+        let form = self.digits().with_factor_of_most(form).filter(is_meant)?;
         let values = form.values(x, y.len());
         let telling: Vec<usize> = (0..y.len()).filter(|&k| y[k] != 0.0 || values[k] != 0.0).collect();
         let off = |k: usize| (values[k] - y[k]).abs();
@@ -470,32 +554,51 @@ impl Reporter<'_> {
         (enough && far && !missed.is_empty()).then_some((form, missed))
     }
 
-    /// The form that is exact but for how the target was printed: the one that was settled on, or one with a factor that most rows agree on, because halves
-    /// that are all rounded up pull a factor that is fitted.
-    fn exact_as_printed(&self, outcome: &noisy::Outcome) -> Option<Form> {
-        let is_exact =
-            |form: &Form| self.meets_printed_digits(form) && self.split.outside.len() > form.free_constants();
+    /// The form that is exact but for how the target was printed: the one that was settled on, or one with the factor that all rows allow. Halves that are all rounded
+    /// up pull a factor that is fitted, and a constant that is merely near the one that was meant would still meet the digits.
+    fn exact_as_printed(&self, outcome: &noisy::Outcome, forms: &[Form]) -> Option<Form> {
+        let printed = Printed::new(self.columns, self.printed?);
+        let is_exact = |form: &Form| is_meant(form) && self.meets_printed_digits(form) && printed.are_known(form);
         if outcome.meant && is_exact(&outcome.form) {
             return Some(outcome.form.clone());
         }
-        let all = [&outcome.form].into_iter().chain(outcome.others.iter().map(|(form, _)| form));
-        let bits = |form: &Form| bits_of_form(form) + bits_of_constants(form);
-        let exact = all.filter_map(|form| self.with_meant_factor(form)).filter(is_exact);
+        let exact = forms.iter().filter_map(|form| printed.with_meant_factor(form)).filter(is_exact);
         exact.min_by(|a, b| bits(a).total_cmp(&bits(b)))
+    }
+
+    /// The simplest form that meets every row within half a unit of its last printed digit, with constants that could be others, and how far off these may be.
+    fn within_digits(&self, forms: &[Form]) -> Option<(Form, Vec<f64>)> {
+        let printed = Printed::new(self.columns, self.printed?);
+        let mut all: Vec<&Form> = forms.iter().collect();
+        all.sort_by(|a, b| bits(a).total_cmp(&bits(b)));
+        let met = all.into_iter().take(WITHIN).filter_map(|form| {
+            // Constants that were settled may do as they are.
+            let form = if printed.meets(form) { form.clone() } else { printed.fitted(form)? };
+            let errors = printed.errors(&form)?;
+            self.meets_printed_digits(&form).then_some((form, errors))
+        });
+        met.min_by(|(a, _), (b, _)| bits(a).total_cmp(&bits(b)))
     }
 
     fn report(mut self, found: Vec<Found>, mut outcome: Option<noisy::Outcome>) -> Report {
         let (mut verdict, mut precision, mut noise) = (Verdict::None, None, None);
-        let exact = outcome.as_ref().and_then(|outcome| self.exact_as_printed(outcome));
+        let products = if outcome.is_some() { self.products() } else { Vec::new() };
+        let forms: Vec<Form> = outcome.iter().flat_map(noisy::Outcome::forms).cloned().chain(products).collect();
+        let exact = outcome.as_ref().and_then(|outcome| self.exact_as_printed(outcome, &forms));
         let as_printed = exact.is_some();
         outcome.iter_mut().zip(exact).for_each(|(outcome, exact)| outcome.form = exact);
-        let mixture = outcome.as_mut().filter(|_| !as_printed).and_then(|outcome| {
-            let all = [&outcome.form].into_iter().chain(outcome.others.iter().map(|(form, _)| form));
-            let bits = |form: &Form| bits_of_form(form) + bits_of_constants(form);
+        let within = outcome.as_ref().filter(|_| !as_printed).and_then(|_| self.within_digits(&forms));
+        let is_within = within.is_some();
+        outcome.iter_mut().zip(within).for_each(|(outcome, (form, errors))| {
+            (outcome.size, outcome.ambiguous) = (self.error(&form, &self.split.inside), None);
+            (outcome.form, outcome.noise) = (form, crate::Noise::Additive);
+            outcome.sigmas = errors.into_iter().map(|error| error / SURE).collect();
+        });
+        let mixture = outcome.as_mut().filter(|_| !as_printed && !is_within).and_then(|outcome| {
             let fewest = |(a, missed): &(Form, Vec<usize>), (b, others): &(Form, Vec<usize>)| {
                 missed.len().cmp(&others.len()).then(bits(a).total_cmp(&bits(b)))
             };
-            let (form, missed) = all.filter_map(|form| self.exact_in_most(form)).min_by(fewest)?;
+            let (form, missed) = forms.iter().filter_map(|form| self.exact_in_most(form)).min_by(fewest)?;
             (outcome.form, outcome.ambiguous) = (form, None);
             outcome.sigmas = Vec::new();
             Some(missed)
@@ -527,6 +630,12 @@ impl Reporter<'_> {
             } else if as_printed {
                 (verdict, precision) = (Verdict::Exact, Some(Precision::Printed));
                 noise = None;
+            } else if is_within {
+                verdict = Verdict::Consistent;
+                sentence = format!(
+                    "Consistent: the formula is within half a unit of the last printed digit in all {} rows, but so it is with other constants.",
+                    self.columns.y.len()
+                );
             } else if outcome.one_size
                 && outcome.white > 1e-4
                 && outcome.alike < 3.5
@@ -542,7 +651,9 @@ impl Reporter<'_> {
             } else if outcome.inside < 0.1 {
                 verdict = Verdict::Approximate;
             }
-            if !outcome.apart.is_empty() && verdict == Verdict::Approximate && precision.is_none() {
+            // Where the others are not exact, many rows that stand apart say that the formula is wrong, not they.
+            let few = outcome.apart.len() as f64 <= odd::SHARE * self.columns.y.len() as f64;
+            if !outcome.apart.is_empty() && few && verdict == Verdict::Approximate && precision.is_none() {
                 self.flags.push(Flag::Apart { lines: self.lines_of(&outcome.apart), rows: outcome.apart });
             }
             if let Some(other) =

@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 /// A product of powers of base units, such as kg m²/s². What is not a unit of the SI, such as EUR, is a base unit of its own.
 ///
-/// Only the kind of quantity counts, not its size: km and m are both lengths.
+/// Only the kind of quantity counts, not its size: km and m are both lengths, and equal. What they differ by is known, and is in notes about formulas.
 ///
 /// ```
 /// use nalm_fit::Unit;
@@ -18,60 +18,94 @@ use std::str::FromStr;
 /// assert_eq!("EUR/h".parse::<Unit>()?.to_string(), "EUR/s");
 /// # Ok::<(), nalm_fit::Error>(())
 /// ```
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Unit {
     powers: BTreeMap<String, f64>,
+    /// How large it is in base units.
+    size: f64,
+    /// As it was written, and to which power that is taken; nothing where nobody gave a unit.
+    written: BTreeMap<String, f64>,
+    /// Names in it that are not known.
+    strange: Vec<String>,
 }
 
-/// Units of the SI, others that mean one thing only, and what they consist of.
-const KNOWN: [(&str, &str); 43] = [
-    ("m", ""),
-    ("kg", ""),
-    ("s", ""),
-    ("A", ""),
-    ("K", ""),
-    ("mol", ""),
-    ("cd", ""),
-    ("g", "kg"),
-    ("t", "kg"),
-    ("l", "m^3"),
-    ("L", "m^3"),
-    ("min", "s"),
-    ("h", "s"),
-    ("d", "s"),
-    ("rad", "1"),
-    ("sr", "1"),
-    ("deg", "1"),
-    ("%", "1"),
-    ("Hz", "s^-1"),
-    ("N", "kg m s^-2"),
-    ("Pa", "kg m^-1 s^-2"),
-    ("bar", "kg m^-1 s^-2"),
-    ("J", "kg m^2 s^-2"),
-    ("eV", "kg m^2 s^-2"),
-    ("W", "kg m^2 s^-3"),
-    ("Wh", "kg m^2 s^-2"),
-    ("C", "A s"),
-    ("V", "kg m^2 s^-3 A^-1"),
-    ("F", "kg^-1 m^-2 s^4 A^2"),
-    ("Ohm", "kg m^2 s^-3 A^-2"),
-    ("Ω", "kg m^2 s^-3 A^-2"),
-    ("S", "kg^-1 m^-2 s^3 A^2"),
-    ("Wb", "kg m^2 s^-2 A^-1"),
-    ("T", "kg s^-2 A^-1"),
-    ("H", "kg m^2 s^-2 A^-2"),
-    ("lm", "cd"),
-    ("lx", "cd m^-2"),
-    ("in", "m"),
-    ("ft", "m"),
-    ("yd", "m"),
-    ("mi", "m"),
-    ("lb", "kg"),
-    ("pH", "1"),
+impl Default for Unit {
+    fn default() -> Self {
+        Self { powers: BTreeMap::new(), size: 1.0, written: BTreeMap::new(), strange: Vec::new() }
+    }
+}
+
+impl PartialEq for Unit {
+    fn eq(&self, other: &Self) -> bool {
+        self.powers == other.powers
+    }
+}
+
+/// Units of the SI, others that mean one thing only, what they consist of, and how large they are in units of the SI.
+const KNOWN: [(&str, &str, f64); 43] = [
+    ("m", "", 1.0),
+    ("kg", "", 1.0),
+    ("s", "", 1.0),
+    ("A", "", 1.0),
+    ("K", "", 1.0),
+    ("mol", "", 1.0),
+    ("cd", "", 1.0),
+    ("g", "kg", 1e-3),
+    ("t", "kg", 1e3),
+    ("l", "m^3", 1e-3),
+    ("L", "m^3", 1e-3),
+    ("min", "s", 60.0),
+    ("h", "s", 3_600.0),
+    ("d", "s", 86_400.0),
+    ("rad", "1", 1.0),
+    ("sr", "1", 1.0),
+    ("deg", "1", std::f64::consts::PI / 180.0),
+    ("%", "1", 0.01),
+    ("Hz", "s^-1", 1.0),
+    ("N", "kg m s^-2", 1.0),
+    ("Pa", "kg m^-1 s^-2", 1.0),
+    ("bar", "kg m^-1 s^-2", 1e5),
+    ("J", "kg m^2 s^-2", 1.0),
+    ("eV", "kg m^2 s^-2", 1.602_176_634e-19),
+    ("W", "kg m^2 s^-3", 1.0),
+    ("Wh", "kg m^2 s^-2", 3_600.0),
+    ("C", "A s", 1.0),
+    ("V", "kg m^2 s^-3 A^-1", 1.0),
+    ("F", "kg^-1 m^-2 s^4 A^2", 1.0),
+    ("Ohm", "kg m^2 s^-3 A^-2", 1.0),
+    ("Ω", "kg m^2 s^-3 A^-2", 1.0),
+    ("S", "kg^-1 m^-2 s^3 A^2", 1.0),
+    ("Wb", "kg m^2 s^-2 A^-1", 1.0),
+    ("T", "kg s^-2 A^-1", 1.0),
+    ("H", "kg m^2 s^-2 A^-2", 1.0),
+    ("lm", "cd", 1.0),
+    ("lx", "cd m^-2", 1.0),
+    ("in", "m", 0.0254),
+    ("ft", "m", 0.3048),
+    ("yd", "m", 0.9144),
+    ("mi", "m", 1_609.344),
+    ("lb", "kg", 0.453_592_37),
+    ("pH", "1", 1.0),
 ];
 
 /// Prefixes of the SI. They change the size of a unit, not its kind.
-const PREFIXES: [&str; 15] = ["da", "k", "M", "G", "T", "P", "h", "d", "c", "m", "µ", "u", "n", "p", "f"];
+const PREFIXES: [(&str, f64); 15] = [
+    ("da", 1e1),
+    ("k", 1e3),
+    ("M", 1e6),
+    ("G", 1e9),
+    ("T", 1e12),
+    ("P", 1e15),
+    ("h", 1e2),
+    ("d", 1e-1),
+    ("c", 1e-2),
+    ("m", 1e-3),
+    ("µ", 1e-6),
+    ("u", 1e-6),
+    ("n", 1e-9),
+    ("p", 1e-12),
+    ("f", 1e-15),
+];
 
 /// Whether a unit is used with a prefix. `ft` is no femtotonne, `PS` no petasiemens and `TL` no teralitre.
 fn takes(unit: &str, prefix: &str) -> bool {
@@ -95,12 +129,31 @@ impl Unit {
     }
 
     fn times_power(mut self, other: &Self, exponent: f64, own: f64) -> Self {
-        self.powers.values_mut().for_each(|e| *e *= own);
-        for (name, e) in &other.powers {
-            *self.powers.entry(name.clone()).or_insert(0.0) += e * exponent;
+        for (mine, others) in [(&mut self.powers, &other.powers), (&mut self.written, &other.written)] {
+            mine.values_mut().for_each(|e| *e *= own);
+            for (name, e) in others {
+                *mine.entry(name.clone()).or_insert(0.0) += e * exponent;
+            }
+            mine.retain(|_, e| e.abs() > 1e-9);
         }
-        self.powers.retain(|_, e| e.abs() > 1e-9);
+        self.size = libm::pow(self.size, own) * libm::pow(other.size, exponent);
+        self.strange.extend(other.strange.iter().cloned());
         self
+    }
+
+    /// Whether somebody gave it: `1` is a unit, and nothing is none.
+    pub fn is_given(&self) -> bool {
+        !self.written.is_empty()
+    }
+
+    /// Names in it that are not known, each of which is taken for a unit of its own.
+    pub fn strange(&self) -> &[String] {
+        &self.strange
+    }
+
+    /// As it was written.
+    fn shown(&self) -> String {
+        if self.written.is_empty() { self.to_string() } else { shown(&self.written) }
     }
 
     /// Whether it is that of a pure number.
@@ -114,18 +167,21 @@ impl Unit {
     }
 
     fn named(name: &str) -> Self {
-        let known = |name: &str| KNOWN.iter().find(|(own, _)| *own == name);
-        let found = known(name).or_else(|| {
-            let rest = PREFIXES.iter().filter_map(|prefix| Some((prefix, name.strip_prefix(prefix)?)));
-            rest.filter(|(prefix, rest)| takes(rest, prefix)).find_map(|(_, rest)| known(rest))
+        let known = |name: &str, size: f64| {
+            let found = KNOWN.iter().find(|(own, ..)| *own == name);
+            found.map(|(own, parts, of)| (*own, *parts, of * size))
+        };
+        let found = known(name, 1.0).or_else(|| {
+            let rest = PREFIXES.iter().filter_map(|(prefix, size)| Some((*prefix, name.strip_prefix(prefix)?, *size)));
+            rest.filter(|(prefix, rest, _)| takes(rest, prefix)).find_map(|(_, rest, size)| known(rest, size))
         });
-        let mut unit = Self::default();
+        let mut unit = Self { size: found.map_or(1.0, |(.., size)| size), ..Self::default() };
         match found {
-            Some((_, "1")) => {}
-            Some((base, "")) => {
-                unit.powers.insert((*base).into(), 1.0);
+            Some((_, "1", _)) => {}
+            Some((base, "", _)) => {
+                unit.powers.insert(base.into(), 1.0);
             }
-            Some((_, parts)) => {
+            Some((_, parts, _)) => {
                 for part in parts.split(' ') {
                     let (base, e) = part.split_once('^').unwrap_or((part, "1"));
                     unit.powers.insert(base.into(), e.parse().unwrap_or(1.0));
@@ -133,6 +189,7 @@ impl Unit {
             }
             None => {
                 unit.powers.insert(name.into(), 1.0);
+                unit.strange.push(name.into());
             }
         }
         unit
@@ -170,11 +227,109 @@ pub(crate) fn unit_of(expression: &Expression, of: &dyn Fn(&str) -> Unit) -> Res
 }
 
 /// What is wrong with the units of a formula, if anything is.
-pub(crate) fn fault(expression: &Expression, of: &dyn Fn(&str) -> Unit, target: &Unit) -> Option<String> {
-    match unit_of(expression, of) {
-        Err(fault) => Some(format!("{fault}; a constant may have a unit")),
-        Ok(unit) if unit.fits(target) => None,
-        Ok(unit) => Some(format!("the formula is in {unit} and the target in {target}; a constant may have a unit")),
+pub(crate) fn fault(expression: &Expression, of: &dyn Fn(&str) -> Unit, name: &str, target: &Unit) -> Option<String> {
+    let found = unit_of(expression, of);
+    if found.as_ref().is_ok_and(|unit| unit.fits(target)) {
+        return None;
+    }
+    let mut without = None;
+    expression.variables(&mut |name| {
+        if !of(name).is_given() {
+            without.get_or_insert_with(|| name.to_string());
+        }
+    });
+    Some(match (without, found) {
+        (Some(column), _) => format!("no unit is given for '{column}', so that the units of the formula are not known"),
+        (None, Ok(unit)) if !target.is_given() => format!("no unit is given for '{name}'; the formula is in {unit}"),
+        (None, Err(fault)) => format!("{fault}; a constant may have a unit"),
+        (None, Ok(unit)) => format!("the formula is in {unit} and the target in {target}; a constant may have a unit"),
+    })
+}
+
+/// How near a constant must be to what one unit is in another one.
+const NEAR: f64 = 1e-6;
+
+/// Where a formula of the right kind has units of different sizes: what is added or equated without converting, and constants that convert.
+pub(crate) fn sizes(expression: &Expression, of: &dyn Fn(&str) -> Unit, target: &Unit) -> Vec<String> {
+    let mut notes = Vec::new();
+    let mut note = |text: Option<String>| notes.extend(text.filter(|text| !notes.contains(text)));
+    sums(expression, of, target, &mut |a, b| note(compared(a, b, "adds", "and")));
+    if target.is_given()
+        && let Some((factor, unit)) = scaled(expression, of)
+    {
+        note(compared((1.0, target.clone()), (factor, unit), "gives", "from"));
+    }
+    notes
+}
+
+/// What there is to say about two quantities, each a number times a unit, that are added or equal.
+fn compared((a, one): (f64, Unit), (b, other): (f64, Unit), verb: &str, and: &str) -> Option<String> {
+    if !one.is_given() || !other.is_given() || !one.fits(&other) || (one.size / other.size - 1.0).abs() < NEAR {
+        return None;
+    }
+    let (is, have) = (other.size / one.size, b / a);
+    let near = |x: f64, y: f64| (x / y - 1.0).abs() < NEAR;
+    let [first, second] = [one.shown(), other.shown()];
+    if near(have, is) {
+        return Some(format!("{} is {first} per {second}", digits(have)));
+    }
+    // Another constant may be anything.
+    near(have.abs(), 1.0).then(|| {
+        format!("the formula {verb} {first} {and} {second} without converting; 1 {second} is {} {first}", digits(is))
+    })
+}
+
+/// A number with six digits at most.
+fn digits(x: f64) -> String {
+    let short: f64 = format!("{x:.5e}").parse().unwrap_or(x);
+    short.to_string()
+}
+
+/// A number times something that has a unit; nothing for sums of several sizes.
+fn scaled(expression: &Expression, of: &dyn Fn(&str) -> Unit) -> Option<(f64, Unit)> {
+    match expression {
+        Expression::Number(number) => Some((*number, Unit::default())),
+        Expression::Pi => Some((std::f64::consts::PI, Unit::default())),
+        Expression::Variable(name) => Some((1.0, of(name))),
+        Expression::Product(factors) => factors.iter().try_fold((1.0, Unit::default()), |(number, unit), factor| {
+            let (more, other) = scaled(factor, of)?;
+            Some((number * more, unit.times(&other)))
+        }),
+        Expression::Power(base, exponent) => {
+            let (number, unit) = scaled(base, of)?;
+            Some((libm::pow(number, *exponent), unit.power(*exponent)))
+        }
+        _ => None,
+    }
+}
+
+/// Hands on the first term of every sum with each of the others.
+fn sums(
+    expression: &Expression,
+    of: &dyn Fn(&str) -> Unit,
+    target: &Unit,
+    pair: &mut dyn FnMut((f64, Unit), (f64, Unit)),
+) {
+    match expression {
+        Expression::Sum(terms) => {
+            let known: Vec<(f64, Unit)> = terms.iter().filter_map(|term| scaled(term, of)).collect();
+            // Constants convert into the unit that stands without one, the target's if that is there.
+            let plain = |unit: &Unit, number: f64| number.abs() == 1.0 && unit.is_given();
+            let place =
+                |of: &dyn Fn(&Unit) -> bool| known.iter().position(|(number, unit)| plain(unit, *number) && of(unit));
+            let plain = place(&|unit| unit.size == target.size).or_else(|| place(&|_| true)).unwrap_or(0);
+            if let Some(first) = known.get(plain) {
+                let others = known.iter().enumerate().filter(|(k, _)| *k != plain);
+                others.for_each(|(_, other)| pair(first.clone(), other.clone()));
+            }
+            terms.iter().for_each(|term| sums(term, of, target, pair));
+        }
+        Expression::Product(all) => all.iter().for_each(|one| sums(one, of, target, pair)),
+        Expression::Power(inner, _)
+        | Expression::Call(_, inner)
+        | Expression::AtLeast(inner, _)
+        | Expression::AtMost(inner, _) => sums(inner, of, target, pair),
+        _ => {}
     }
 }
 
@@ -228,25 +383,31 @@ impl FromStr for Unit {
                 below = true;
             }
         }
+        let text = text.trim().trim_matches(['[', ']']);
+        unit.written = if text.is_empty() { BTreeMap::new() } else { BTreeMap::from([(text.into(), 1.0)]) };
         Ok(unit)
     }
 }
 
 impl Display for Unit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.is_one() {
-            return f.write_str("1");
-        }
-        let (above, below): (Vec<_>, Vec<_>) = self.powers.iter().partition(|(_, e)| **e > 0.0);
-        let part = |(name, e): &(&String, &f64)| {
-            let e = e.abs();
-            if e == 1.0 { (*name).clone() } else { format!("{name}^{e}") }
-        };
-        let top: Vec<String> = above.iter().map(part).collect();
-        f.write_str(if top.is_empty() { "1" } else { "" })?;
-        f.write_str(&top.join("*"))?;
-        below.iter().try_for_each(|entry| write!(f, "/{}", part(entry)))
+        f.write_str(&shown(&self.powers))
     }
+}
+
+/// A product of powers.
+fn shown(powers: &BTreeMap<String, f64>) -> String {
+    if powers.is_empty() {
+        return "1".into();
+    }
+    let (above, below): (Vec<_>, Vec<_>) = powers.iter().partition(|(_, e)| **e > 0.0);
+    let part = |(name, e): &(&String, &f64)| {
+        let e = e.abs();
+        if e == 1.0 { (*name).clone() } else { format!("{name}^{e}") }
+    };
+    let top: Vec<String> = above.iter().map(part).collect();
+    let top = if top.is_empty() { "1".into() } else { top.join("*") };
+    top + &below.iter().map(|entry| format!("/{}", part(entry))).collect::<String>()
 }
 
 #[cfg(test)]
@@ -302,11 +463,42 @@ mod tests {
         let x = Expression::variable;
         let speed = Expression::product([x("a"), x("t").power(-1.0)]);
         assert_eq!(unit_of(&speed, &of), Ok("m/s".parse().unwrap()));
-        assert_eq!(fault(&speed, &of, &"m/s".parse().unwrap()), None);
-        assert!(fault(&speed, &of, &m).unwrap().contains("in m/s and the target in m"));
-        assert!(fault(&Expression::sum([x("a"), x("t")]), &of, &m).unwrap().contains("adds m and s"));
-        assert!(fault(&x("a").call(Function::Exp), &of, &m).unwrap().contains("function of m"));
+        assert_eq!(fault(&speed, &of, "v", &"m/s".parse().unwrap()), None);
+        assert!(fault(&speed, &of, "v", &m).unwrap().contains("in m/s and the target in m"));
+        assert!(fault(&Expression::sum([x("a"), x("t")]), &of, "v", &m).unwrap().contains("adds m and s"));
+        assert!(fault(&x("a").call(Function::Exp), &of, "v", &m).unwrap().contains("function of m"));
         assert!(m.fits(&m) && !m.fits(&s));
         assert!(m.times(&m.power(-1.0)).is_one());
+    }
+
+    /// What is added in different units is said, and so is the number that converts them.
+    #[test]
+    fn sizes_of_units_are_compared() {
+        let x = Expression::variable;
+        let of = |name: &str| match name {
+            "b" => "ft".parse().unwrap(),
+            "v" => "km/h".parse().unwrap(),
+            "none" => Unit::default(),
+            _ => "m".parse::<Unit>().unwrap(),
+        };
+        let (m, speed): (Unit, Unit) = ("m".parse().unwrap(), "m/s".parse().unwrap());
+        let sum = |factor: f64| Expression::sum([x("a"), x("b").times(factor)]);
+        assert_eq!(
+            sizes(&sum(1.0), &of, &m),
+            ["the formula adds m and ft without converting; 1 ft is 0.3048 m".to_string()]
+        );
+        let turned = Expression::sum([x("b"), x("a")]);
+        assert_eq!(sizes(&turned, &of, &m), sizes(&sum(1.0), &of, &m), "into the target's unit");
+        assert_eq!(sizes(&sum(0.3048), &of, &m), ["0.3048 is m per ft".to_string()]);
+        assert!(sizes(&sum(2.0), &of, &m).is_empty() && sizes(&x("a"), &of, &m).is_empty());
+        assert_eq!(sizes(&x("v").times(1.0 / 3.6), &of, &speed), ["0.277778 is m/s per km/h".to_string()]);
+        assert!(sizes(&x("v"), &of, &speed)[0].contains("gives m/s from km/h without converting"));
+        assert!(
+            fault(&x("a"), &of, "s", &Unit::default())
+                .unwrap()
+                .contains("no unit is given for 's'; the formula is in m")
+        );
+        assert!(fault(&x("none"), &of, "s", &m).unwrap().contains("no unit is given for 'none'"));
+        assert_eq!("blorp/s".parse::<Unit>().unwrap().strange(), ["blorp"]);
     }
 }

@@ -1,8 +1,8 @@
 //! A form as an expression over the names of the table.
 
 use crate::constants;
-use crate::form::{Form, Sum, is_odd, is_whole};
-use nalm::expression::Expression;
+use crate::form::{Form, Sum, Term, is_odd, is_whole};
+use nalm::expression::{Expression, Function};
 
 /// The formula in the words of the table. What is meant by a column may be a negative one: `-x`.
 pub(crate) fn expression(form: &Form, meaning: &[Expression]) -> Expression {
@@ -29,8 +29,12 @@ fn product(factor: f64, powers: &[f64], sums: &[Sum], meaning: &[Expression]) ->
         }
     }
     for sum in sums {
-        let terms: Vec<Expression> = sum.terms.iter().map(|t| product(t.factor, &t.powers, &[], meaning)).collect();
-        factors.push(Expression::sum(terms).power(sum.power));
+        let written =
+            |terms: &[Term]| Expression::sum(terms.iter().map(|t| product(t.factor, &t.powers, &[], meaning)));
+        factors.push(match sum.under_root_of_square() {
+            Some(terms) => written(&terms).call(Function::Abs).power(2.0 * sum.power),
+            None => written(&sum.terms).power(sum.power),
+        });
     }
     if sign < 0.0 {
         match factors.first_mut() {
