@@ -42,7 +42,7 @@ pub use mnist::Mnist;
 pub use nalm::tensor::Tensor;
 pub use net::{Layer, Mode, Net, Workspace};
 pub use recurrence::Inputs;
-pub use training::{Advance, Checkpoint, NUMERICS, Training};
+pub use training::{Advance, Checkpoint, NUMERICS, SEQUENTIAL_NUMERICS, Training};
 
 // The code in the README compiles and does what it says.
 #[cfg(doctest)]

@@ -6,12 +6,16 @@ use crate::history::History;
 use nalm::tensor::Tensor;
 use serde::{Deserialize, Serialize};
 
-/// Raised with every change that alters the bits of these runs. In version 1 they depended on the instruction set, too; since version 3 pooled 3x3
-/// convolutions are computed with fewer multiplications.
+/// The version of the numerics of static tasks, raised with every change that alters the bits of these runs. In version 1 they depended on the instruction
+/// set, too; since version 3 pooled 3x3 convolutions are computed with fewer multiplications.
 pub const NUMERICS: u32 = 3;
 
+/// That of the sequential task, which is the only one with pooled 5x5 convolutions: since version 4 they have fewer multiplications, too.
+pub const SEQUENTIAL_NUMERICS: u32 = 4;
+
 // Heads, Adam, noise and streams are the core's: when its numerics change, those of these runs do.
-const _: () = assert!(nalm::NUMERICS == 1, "raise nalm_vision::NUMERICS with nalm::NUMERICS, and then this number");
+const _: () =
+    assert!(nalm::NUMERICS == 1, "raise the versions of nalm_vision with nalm::NUMERICS, and then this number");
 
 /// Everything that a run needs to go on as if it had never stopped.
 #[derive(Clone, Debug, PartialEq)]

@@ -398,8 +398,11 @@ fn put<R: Scalar>(to: &mut [R], stride: usize, sums: &[Lane<R>], count: usize, f
         let count = count.saturating_sub(v * LANES).min(LANES);
         if stride == 1 && count == LANES {
             let to: &mut [R; LANES] = to[v * LANES..].first_chunk_mut().expect("a whole lane");
-            for (to, &sum) in to.iter_mut().zip(&sums.0) {
-                *to = if first { sum } else { *to + sum };
+            // One loop for both cases would go number by number.
+            if first {
+                *to = sums.0;
+            } else {
+                (0..LANES).for_each(|k| to[k] += sums[k]);
             }
             continue;
         }

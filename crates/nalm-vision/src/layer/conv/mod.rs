@@ -1,4 +1,4 @@
-//! Convolution without padding, stride 1. It is computed directly, without copies of patches, or with fewer multiplications where it is pooled and 3x3.
+//! Convolution without padding, stride 1. It is computed directly, without copies of patches, or with fewer multiplications where it is pooled and 3x3 or 5x5.
 //!
 //! Tensors are `[row][column][channel]`. For one output pixel the inputs are, per kernel row, one run of `kernel * inputs` neighbouring
 //! numbers; a register tile computes several neighbouring pixels for one or two lanes of output channels.

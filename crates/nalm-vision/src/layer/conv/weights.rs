@@ -30,7 +30,7 @@ impl<R: Scalar> Room<R> {
 impl<R: Scalar> Weights<R> {
     /// Room for the weights of a layer. The way follows from its shape alone, because it shows in the last bits of results.
     pub(crate) fn new(g: &Geometry, pool: bool, set: InstructionSet) -> Self {
-        if pool && g.kernel == 3 && g.inputs >= NARROW {
+        if pool && winograd::is_known(g.kernel) && g.inputs >= NARROW {
             Self::Transformed(Transformed::new(g, set))
         } else {
             Self::Direct(Packed::new(g, set))
