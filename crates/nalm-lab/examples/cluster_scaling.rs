@@ -7,7 +7,7 @@
 //! ```
 
 use nalm_lab::cluster::{Plan, Shard};
-use nalm_lab::experiment::{Experiment, Overrides};
+use nalm_lab::experiment::{Experiment, Overrides, Seeds};
 use nalm_lab::pool::{Order, Quiet, carry_out};
 use nalm_lab::run::Spec;
 use nalm_lab::store::{Segment, machine};
@@ -36,7 +36,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 fn overrides(preset: &str, steps: u64, seeds: Option<u64>) -> Overrides {
-    Overrides { seeds, set: vec![("steps".into(), steps.into())], ..Overrides::preset(preset) }
+    Overrides { seeds: seeds.map(Seeds::Count), set: vec![("steps".into(), steps.into())], ..Overrides::preset(preset) }
 }
 
 /// What runs of the same kind have in common: everything but the seed.

@@ -4,7 +4,7 @@
 use crate::error::{Result, ensure};
 use crate::experiment::{self, Experiment, Names, Overrides, built_in};
 use crate::figure::{self, Kind};
-use crate::files::{Disk, Files};
+use crate::files::{self, Disk, Files};
 use crate::report::{self, Found};
 use crate::store::{Contents, Store};
 use crate::summary::{Metric, Results, metric};
@@ -53,12 +53,21 @@ impl Registry {
 
     /// Loads several; `all` stands for every one that comes with the library.
     pub fn load_all(&self, names: &[String], overrides: &Overrides) -> Result<Vec<Experiment>> {
+        self.load_each(names, |_| overrides.clone())
+    }
+
+    /// The same, each with its own changes.
+    pub fn load_each(&self, names: &[String], overrides: impl Fn(&str) -> Overrides) -> Result<Vec<Experiment>> {
         let all = built_in::names(&self.catalogue);
+        let alone = names.len() == 1 || names.iter().all(|name| name != "all");
+        ensure!(alone, "'all' is every experiment that comes with nalm; leave out the other names");
         let names = if names == ["all"] { all } else { names.iter().map(String::as_str).collect() };
         let mut experiments: Vec<Experiment> = Vec::new();
-        for name in names {
-            let loaded = self.load(name, overrides)?;
+        for (k, &name) in names.iter().enumerate() {
+            let loaded = self.load(name, &overrides(name))?;
             let taken = experiments.iter().any(|known| known.name == loaded.name);
+            let is_same = |other: &&str| **other == *name || files::is_same(Path::new(other), Path::new(name));
+            ensure!(!names[..k].iter().any(is_same), "{name} is given twice; leave one out");
             ensure!(
                 !taken,
                 "two experiments are called {0}, and would share the page {0}.html; rename one",
@@ -77,6 +86,12 @@ impl Registry {
     /// Writes the page of an experiment, its figures and their data into a folder.
     pub fn report(&self, experiment: &Experiment, contents: &Contents, folder: &Path) -> Result<Found> {
         report::write(&self.results(experiment, contents), &self.figures, &*self.files, folder)
+    }
+
+    /// Refuses a folder in which files of the experiments' pages, and of their index if they are several, would take the place of an
+    /// experiment's own table, or of files that no earlier page of that name made. `option` is how somebody chose the place.
+    pub fn ensure_free(&self, experiments: &[Experiment], folder: &Path, option: &str) -> Result<()> {
+        report::ensure_free(&*self.files, experiments, folder, option)
     }
 
     /// A store, there or not.

@@ -31,6 +31,7 @@ fn every_built_in_experiment_and_preset_is_sound() {
             ids.sort();
             ids.dedup();
             assert_eq!(ids.len(), experiment.runs.len(), "{name} {preset} runs something twice");
+            assert_eq!(experiment.planned(), experiment.distinct().len(), "{name} {preset}");
             assert!(!experiment.title.is_empty() && experiment.preset == preset);
             assert!(!experiment.figures.is_empty() && !experiment.analysis.is_empty(), "{name}");
             let grouped: usize = experiment.groups.iter().map(|group| group.runs.len()).sum();
@@ -62,7 +63,7 @@ fn mistakes_are_named_with_file_line_and_nearest_name() {
     for (from, to, hints) in [
         ("module = \"snmu\"", "module = \"smnu\"", ["line 2", "did you mean 'snmu'"]),
         ("task = \"single-module\"", "task = \"single-modul\"", ["line", "did you mean 'single-module'"]),
-        ("title =", "titel =", ["mine.toml, line 2", "titel"]),
+        ("title =", "titel =", ["mine.toml, line 2", "did you mean 'title'"]),
         ("title =", "figures = [\"facet\"]\ntitle =", ["line 2", "did you mean 'facets'"]),
         ("title =", "operation = \"mull\"\ntitle =", ["line 2", "did you mean 'mul'"]),
         ("\"U[-2,-1)\"", "\"U[-1,-2)\"", ["line", "above the lower bound"]),
@@ -78,6 +79,110 @@ fn mistakes_are_named_with_file_line_and_nearest_name() {
         let overrides = if from == "\"U[-2,-1)\"" { Overrides::preset("smoke") } else { Overrides::default() };
         let message = checked(&good.replacen(from, to, 1), &overrides).unwrap_err();
         assert!(hints.iter().all(|hint| message.contains(hint)), "{from} -> {to}: {message}");
+    }
+}
+
+/// Labels that have commas in them stay apart from each other.
+#[test]
+fn notes_keep_labels_with_commas_apart() {
+    let text = "title = \"T\"\ntask = \"single-module\"\n[preset.a]\nseeds = 1\nsteps = 10\nranges = [\"U[1,2)\"]\n[[model]]\nmodule = \"nmu\"\n[[model]]\nmodule = \"snmu\"\nlabel = \"U[1,5], weighted\"\noptions = { denoiser = \"weighted\" }\n[[model]]\nmodule = \"snmu-exp\"\n";
+    let experiment = checked(text, &set("noise", json!("batch"))).unwrap();
+    let labels = format!("U[1,5], weighted; {}", experiment.models[2]);
+    assert_eq!(experiment.notes, [format!("noise = batch is set for {labels}; the other models do not have it")]);
+}
+
+/// What is wrong, with its line, in the words of people who write such files.
+#[test]
+fn mistakes_are_said_with_their_line() {
+    const GOOD: &str = "title = \"Mine\"\ntask = \"single-module\"\n[preset.a]\nseeds = 2\nsteps = 1000\nranges = [\"U[1,2)\"]\n[[model]]\nmodule = \"nmu\"\n[[model]]\nmodule = \"snmu\"\n";
+    let at_end = |text: &str| GOOD.to_string() + text;
+    let at_top = |text: &str| format!("{text}\n{GOOD}");
+    let instead = |from: &str, to: &str| {
+        assert!(GOOD.contains(from), "{from}");
+        GOOD.replace(from, to)
+    };
+    let arithmetic = instead("single-module", "arithmetic").replace("U[1,2)", "U[-2,2)");
+    for (text, want) in [
+        (
+            at_end("[[model]]\nlayers = [{ modul = \"nmu\" }]\n"),
+            ", line 12: a layer has no module; write { module = \"nau\", outputs = 3 }; is modul meant to be module?",
+        ),
+        (at_end("[[model]]\nlayers = [3]\n"), ", line 12: a layer is 3; write it as text"),
+        (at_end("[[model]]\nlayers = [[\"nmu\"]]\n"), ", line 12: a layer is [\"nmu\"]; write it as text"),
+        (at_end("steps = { a = \"2\" }\n"), ", line 11: steps is \"2\"; it must be a whole number, 0 or more"),
+        (at_end("steps = { smal = 777 }\n"), ", line 11: unknown preset 'smal' (valid: a)"),
+        (at_end("[[section]]\nname = \"s\"\npreset.smal = { seeds = 3 }\n"), ", line 13: unknown preset 'smal'"),
+        (at_end("[[section]]\nname = \"s\"\n[section.preset.smal]\nseeds = 3\n"), ", line 13: unknown preset 'smal'"),
+        (
+            at_end("[[expect]]\nmodel = \"nmu\"\nis = \"1.0\"\nsource = \"x\"\n"),
+            ", line 13: a published value is a number, or a mean with its half-width",
+        ),
+        (at_end("[[expect]]\nmodel = \"nmu\"\nis = 1.0\n"), ", line 11: source is missing here; write source = \"…\""),
+        (
+            at_end("[[expect]]\nmodel = \"nmu\"\nabove = \"nmu\"\nsource = \"x\"\n"),
+            ", line 12: this expectation compares a model with itself",
+        ),
+        (at_end("[[section]]\ninputs = 3\n"), ", line 11: name is missing here; write name = \"…\""),
+        (instead("[preset.a]", "[preset]"), " stands in a table with a name; write [preset.NAME] above it"),
+        (
+            at_end("[schedule]\nfoo = 3\n"),
+            ", line 12: foo stands in a table with a name; write [schedule.NAME] above it",
+        ),
+        (at_end("[schedule.s]\nphase = 3\n"), ", line 12: phase is a table of its own; write [[schedule.NAME.phase]]"),
+        (
+            at_end("[schedule.s]\nattempts = \"x\"\n"),
+            ", line 12: attempts is \"x\"; it must be a whole number, 0 or more",
+        ),
+        (instead("title = \"Mine\"", "title = 3"), ", line 1: title is 3; it must be text in quotes"),
+        (instead("title =", "titel ="), ", line 1: unknown key 'titel'; did you mean 'title'?"),
+        (at_top("figurs = [\"facets\"]"), ", line 1: unknown key 'figurs'; did you mean 'figures'?"),
+        (at_top("analyis = \"x\""), ", line 1: unknown key 'analyis'; did you mean 'analysis'?"),
+        (at_top("baseline = [\"NMU\"]"), ", line 1: unknown key 'baseline'; did you mean 'baselines'?"),
+        (at_top("defaultpreset = \"a\""), ", line 1: unknown key 'defaultpreset'; did you mean 'default_preset'?"),
+        (at_top("seeds = 10"), ", line 1: seeds stands in a preset, [preset.NAME], and not here"),
+        (at_top("rangs = [\"U[1,2)\"]"), ", line 1: unknown key 'rangs'; did you mean 'ranges'?"),
+        (
+            instead("seeds = 2", "seeds = 2\nmodel = [\"NMU\"]"),
+            ", line 5: model stands at the top of the file, above its tables, and not here; did you mean 'models'?",
+        ),
+        (
+            instead("seeds = 2", "seeds = 2\nmodels = []"),
+            ": models = [] lets no model take part; name some, or leave it out for all of them",
+        ),
+        (instead("seeds = 2", "seed = 2"), ", line 4: unknown key 'seed'; did you mean 'seeds'?"),
+        (
+            at_end("[[section]]\nname = \"s\"\noperaton = \"add\"\n"),
+            ", line 13: unknown key 'operaton'; did you mean 'operation'?",
+        ),
+        // The line of the key that is refused, whichever table it stands in.
+        (at_top("learning_rate = -1"), ", line 1: learning rate is -1"),
+        (at_top("inputs = 1"), ", line 1: task single-module: number of inputs is 1"),
+        (at_top("target = \"x\""), ", line 1: target is a setting of table, not of single-module"),
+        (instead("steps = 1000", "steps = 1000\nlearning_rate = -1"), ", line 6: learning rate is -1"),
+        (at_end("[[section]]\nname = \"s\"\nlearning_rate = -1\n"), ", line 13, section s: learning rate is -1"),
+        (at_top("learning_rate = 1.0") + "options = { learning_rate = -1 }\n", ", line 12: learning rate is -1"),
+        (
+            instead("steps = 1000", "sweep = { noise = [\"U[1,2]\", \"U[1.0,2.0]\"] }"),
+            ", line 5: U[1,2] and U[1.0,2.0] are the same noise; leave one of them out",
+        ),
+        (at_end("label = \"\"\n"), ", line 10: the label is empty"),
+        (instead("\"Mine\"", "\"\""), " has no title; write title"),
+        (
+            at_end("options = { weights = [nan, 1] }\n"),
+            ", line 11: weights is [nan or inf,1]; it must be a list of numbers",
+        ),
+        (at_end("options = { noise = 3 }\n"), ", line 11: unknown noise '3' (valid: U[1,5], batch"),
+        (
+            format!("operation = \"div\"\n{arithmetic}"),
+            ", line 7: the sums of U[-6,-2)∪U[2,6) pass through 0, where a quotient has no threshold; give a test range on one side of 0",
+        ),
+    ] {
+        let message = checked(&text, &Overrides::default()).unwrap_err();
+        let said = message.strip_prefix("mine.toml").unwrap_or_else(|| panic!("{message}"));
+        assert!(said.starts_with(want) || want.starts_with(" stands") && said.contains(want), "{message}\n{want}");
+        for name in ["untagged", "struct", "u32", "u64", "missing field"] {
+            assert!(!message.contains(name), "{message}");
+        }
     }
 }
 
@@ -211,7 +316,9 @@ fn the_command_line_takes_ranges_and_sweeps_too() {
 fn two_settings_are_swept_together() {
     let sweep = "[sweep]\nlearning_rate = [0.1, 0.2]\nclamp = [true, false]\n";
     let text = MINE.replace("[preset.small]", &format!("{sweep}\n[preset.small]"));
-    let experiment = checked(&text, &Overrides { seeds: Some(1), ..Overrides::default() }).unwrap();
+    let experiment =
+        checked(&text, &Overrides { seeds: Some(nalm_lab::experiment::Seeds::Count(1)), ..Overrides::default() })
+            .unwrap();
     assert_eq!(experiment.sections[0].name, "on U[1,2)");
     let want = [
         "clamp true, learning_rate 0.1",
@@ -473,11 +580,11 @@ fn what_could_not_be_told_apart_is_refused() {
         ("seeds = 2", "seeds = [3, 3]", &none, "has the seed 3 twice"),
         ("seeds = 2", "seeds = -3", &none, "seeds are a number, such as 10"),
         ("[\"U[1,2)\"]", "[\"U[1,2)\", \"U[1,2)\"]", &none, "U[1,2) is there twice"),
-        ("[preset.a]", "[sweep]\nlearning_rate = [1e-3, 0.001]\n[preset.a]", &none, "0.001 is there twice"),
+        ("[preset.a]", "[sweep]\nlearning_rate = [1e-3, 0.001]\n[preset.a]", &none, "line 4: 0.001 is there twice"),
         ("[[model]]", "[[models]]", &none, "unknown table 'models'; did you mean 'model'"),
         ("[preset.a]", "[presets.a]", &none, "did you mean 'preset'"),
-        ("title = \"T\"", "titel = \"T\"", &none, "line 1: unknown option 'titel'"),
-        ("steps = 10", "stepz = 10", &none, "line 5: unknown option 'stepz'; did you mean 'steps'"),
+        ("title = \"T\"", "titel = \"T\"", &none, "line 1: unknown key 'titel'; did you mean 'title'"),
+        ("steps = 10", "stepz = 10", &none, "line 5: unknown key 'stepz'; did you mean 'steps'"),
         ("title = \"T\"", "title = \"T\\u001b[31m\"", &none, "control character"),
         ("[\"U[1,2)\"]", "[\"U[3,4)\"]", &none, "test = \"U[4,8)\""),
         (

@@ -238,7 +238,7 @@ fn experiment_files() {
     texts.push(FILE.into());
     let inputs: Vec<&[u8]> = texts.iter().map(Vec::as_slice).collect();
     // One seed: a million are allowed, and as many runs would be made of them.
-    let overrides = Overrides { seeds: Some(1), ..Overrides::default() };
+    let overrides = Overrides { seeds: Some(nalm_lab::experiment::Seeds::Count(1)), ..Overrides::default() };
     fuzz("experiment files", 1_000, &inputs, |bytes| {
         match load(&registry, &String::from_utf8_lossy(bytes), &overrides) {
             Ok(experiment) => {

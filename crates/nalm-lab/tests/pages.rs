@@ -106,3 +106,51 @@ fn odd_names_break_neither_pages_nor_figures() {
             && html.find("<pre").unwrap() < html.find("<figure").unwrap()
     );
 }
+
+#[test]
+fn the_index_begins_with_the_headline_of_the_claims() {
+    let (registry, folder) = (nalm_lab::Registry::default(), tempfile::tempdir().unwrap());
+    let found = [nalm_lab::report::Found { title: "A".into(), name: "a".into(), ..Default::default() }];
+    let index = || {
+        nalm_lab::report::write_index(&found, &*registry.files, folder.path()).unwrap();
+        std::fs::read_to_string(folder.path().join("index.md")).unwrap()
+    };
+    assert!(!index().contains("nalm:"), "without claims there is no headline");
+    let headline = "Of 2 statements of the paper: 1 identical, 1 differs.";
+    std::fs::write(folder.path().join("claims.md"), format!("# Claims\n\n{headline}\n\nThe rule.\n")).unwrap();
+    let first = format!("<!-- nalm:claims; headline -->{headline}<!-- /nalm -->");
+    assert_eq!(index().lines().nth(2), Some(first.as_str()));
+}
+
+/// A report of some experiments keeps the links to pages of others that are there, as long as these are.
+#[test]
+fn the_index_keeps_the_pages_of_earlier_reports() {
+    let (registry, folder) = (nalm_lab::Registry::default(), tempfile::tempdir().unwrap());
+    let found = |name: &str, title: &str| nalm_lab::report::Found {
+        title: title.into(),
+        name: name.into(),
+        ..Default::default()
+    };
+    let write = |found: &[nalm_lab::report::Found]| {
+        nalm_lab::report::write_index(found, &*registry.files, folder.path()).unwrap();
+        let read = |ending: &str| std::fs::read_to_string(folder.path().join("index").with_extension(ending)).unwrap();
+        (read("md"), read("html"))
+    };
+    let page = |name: &str, title: &str| {
+        let text = format!("<title>{title}</title><h2>Where the numbers come from</h2>");
+        std::fs::write(folder.path().join(name).with_extension("html"), text).unwrap();
+    };
+    page("a b", "A &amp; [B]");
+    page("c", "C");
+    write(&[found("a b", "A & [B]"), found("c", "C"), found("gone", "Gone")]);
+    // Not linked before, or not made by this program.
+    page("d", "D");
+    std::fs::write(folder.path().join("own.html"), "<title>Own</title>").unwrap();
+    let (md, html) = write(&[found("e", "E"), found("c", "C anew")]);
+    let links: Vec<&str> = md.lines().filter(|line| line.starts_with("* ")).collect();
+    assert_eq!(links, ["* [E](e.md)", "* [C anew](c.md)", "* [A & \\[B\\]](a%20b.md)"]);
+    assert!(html.contains("<a href=\"a%20b.html\">A &amp; [B]</a>") && !html.contains("Gone"), "{html}");
+    // And so on: what was kept is kept.
+    let (again, _) = write(&[found("e", "E")]);
+    assert!(again.contains("(a%20b.md)") && again.contains("(c.md)"), "{again}");
+}

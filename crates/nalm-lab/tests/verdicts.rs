@@ -129,21 +129,23 @@ fn statements_of_every_kind_have_their_verdicts() {
         ("snmu", "below = 1.0", "4 of 4 [0.51, 1.00]", Inconclusive),
         ("snmu", "above = \"nmu\"", "4 against 2 of 4", DirectionOnly),
         ("nmu", "above = \"snmu\"", "2 against 4 of 4", Inconclusive),
-        ("nmu", "above = \"nmu\"", "2 against 2 of 4", Inconclusive),
+        ("nmu", "above = \"twin\"", "2 against 2 of 4", Inconclusive),
         ("snmu", "equals = \"nmu\"", "4 against 2 of 4", Inconclusive),
         ("nmu", "metric = \"validation_success\"\nis = 0.9", "3 of 4 [0.30, 0.95] inside", Inconclusive),
         ("nmu", "metric = \"validation_success\"\nis = 1.0", "3 of 4 [0.30, 0.95] inside", Differs),
-        // 4.1 and 1.0 in quadrature are 4.2, and rounding leaves another 0.1 open.
-        ("nmu", "metric = \"test_error\"\nis = [7.3, 1.0]", "error outside 3.0 ± 4.1", Consistent),
+        // 4.1 and 1.0 in quadrature are 4.2, and rounding leaves another 0.1 open; that is more than half of 7.3.
+        ("nmu", "metric = \"test_error\"\nis = [7.3, 1.0]", "error outside 3.0 ± 4.1", Inconclusive),
         ("nmu", "metric = \"test_error\"\nis = [7.4, 1.0]", "error outside 3.0 ± 4.1", Differs),
-        ("nmu", "metric = \"best_step\"\nis = [150.0, 0.0]", "best step 150 ± 640", Consistent),
+        ("nmu", "metric = \"best_step\"\nis = [150.0, 0.0]", "best step 150 ± 640", Inconclusive),
         ("nmu", "metric = \"best_step\"\nis = [900.0, 50.0]", "best step 150 ± 640", Differs),
         ("nmu", "metric = \"sparsity_error\"\nbelow = 0.2", "0.25", Differs),
         ("nmu", "metric = \"sparsity_error\"\nbelow = 0.3", "0.25", Consistent),
         // Both are solved with seeds 0 and 1: at 2,000 against 1,000 and 3,000.
         ("snmu", "metric = \"solved_at\"\nabove = \"nmu\"", "2000 [2000, 2000] against 2000", Inconclusive),
     ] {
-        let text = format!("{FILE}[[expect]]\nmodel = \"{model}\"\nrange = \"U[1,2)\"\n{statement}\nsource = \"x\"\n");
+        let twin = "[[model]]\nmodule = \"nmu\"\nlabel = \"twin\"\noptions = { start = [0.4, 0.6] }\n";
+        let expect = format!("[[expect]]\nmodel = \"{model}\"\nrange = \"U[1,2)\"\n{statement}\nsource = \"x\"\n");
+        let text = format!("{FILE}{twin}{expect}");
         let experiment = load(&text);
         let contents = contents(&experiment, made);
         let results = registry.results(&experiment, &contents);
@@ -152,6 +154,144 @@ fn statements_of_every_kind_have_their_verdicts() {
         let ours_start: String = compared[0].ours.chars().take(ours.chars().count()).collect();
         assert_eq!((ours_start.as_str(), compared[0].verdict), (ours, verdict), "{model}: {statement}");
     }
+}
+
+/// A mean over solved runs is of these, and of no others: the NMU solves two of four.
+#[test]
+fn a_mean_over_solved_runs_says_how_many_they_are() {
+    let registry = Registry::default();
+    let found = |statement: &str| {
+        let experiment =
+            load(&format!("{FILE}[[expect]]\nmodel = \"nmu\"\nrange = \"U[1,2)\"\nsource = \"x\"\n{statement}"));
+        let contents = contents(&experiment, made);
+        let found = registry.results(&experiment, &contents).comparisons();
+        (found[0].ours.clone(), found[0].n)
+    };
+    let (ours, n) = found("metric = \"solved_at\"\nbelow = 5000.0\n");
+    assert!(ours.starts_with("2000 [") && ours.ends_with("(n = 2)") && n == 2, "{ours}");
+    let (ours, n) = found("metric = \"test_error\"\nbelow = 5000.0\n");
+    assert!(ours.ends_with("(n = 4)") && n == 4, "{ours}");
+}
+
+/// Shorter runs than the published ones speak only where their file says why they are long enough.
+#[test]
+fn shorter_runs_count_where_their_length_is_enough() {
+    let registry = Registry::default();
+    for (reason, verdict) in
+        [("", Verdict::NotComparable), ("enough = \"nothing happens later\"\n", Verdict::Inconclusive)]
+    {
+        let experiment = load(&format!(
+            "{FILE}[published]\nn = 4\nsteps = 9000\n{reason}[[expect]]\nmodel = \"nmu\"\nrange = \"U[1,2)\"\nis = 0.5\nsource = \"x\"\n"
+        ));
+        let contents = contents(&experiment, made);
+        assert_eq!(registry.results(&experiment, &contents).comparisons()[0].verdict, verdict, "{reason}");
+    }
+}
+
+/// A reason that covers all ranges would excuse a difference that nobody has seen yet.
+#[test]
+fn a_known_difference_names_its_ranges() {
+    let registry = Registry::default();
+    let text = |ranges: &str| {
+        format!("{FILE}[[expect]]\nmodel = \"nmu\"\n{ranges}is = 0.5\nknown = \"so it is\"\nsource = \"x\"\n")
+    };
+    let check = |text: &str| {
+        check(&registry.catalogue, &registry.names(), "mine", Path::new("mine.toml"), text, &Overrides::default())
+    };
+    let why = check(&text("")).unwrap_err().to_string();
+    assert!(why.contains("known says why ours differs, so give the ranges on which it does"), "{why}");
+    assert!(check(&text("range = \"U[1,2)\"\n")).is_ok() && check(&text("pooled = true\n")).is_ok());
+}
+
+/// A place without a solved run has no step at which one was solved, and says so.
+#[test]
+fn empty_panels_say_that_no_run_is_solved() {
+    let (registry, folder) = (Registry::default(), tempfile::tempdir().unwrap());
+    let experiment = load(FILE);
+    let contents = contents(&experiment, made);
+    registry.report(&experiment, &contents, folder.path()).unwrap();
+    let svg = std::fs::read_to_string(folder.path().join("mine-facets.svg"));
+    let svg = svg.or_else(|_| std::fs::read_to_string(folder.path().join("mine.svg"))).unwrap();
+    let steps = svg.find("Solved at step").unwrap();
+    assert!(!svg[..steps].contains("no run solved"), "success is known to be 0");
+    // In the panels of the steps and of the sparsity errors.
+    assert_eq!(svg.matches(">no run solved<").count(), 2, "{svg}");
+}
+
+/// Figures of when runs are solved: seeds that all models have, and no panel along whose floor all lines run.
+#[test]
+fn the_share_of_solved_seeds_is_over_common_seeds() {
+    let registry = Registry::default();
+    let experiment = load(&FILE.replace("task =", "figures = [\"solved\"]\ntask ="));
+    let contents =
+        contents(&experiment, |model, spec| made(model, spec).filter(|row| model == 0 || row.spec.seed() > 0));
+    let folder = tempfile::tempdir().unwrap();
+    registry.report(&experiment, &contents, folder.path()).unwrap();
+    let svg = std::fs::read_to_string(folder.path().join("mine.svg")).unwrap();
+    let data = std::fs::read_to_string(folder.path().join("mine.csv")).unwrap();
+    assert!(svg.contains("n = 3 each; only seeds that all models of a range have"), "{svg}");
+    assert!(svg.contains("no run is solved there: U[-2,-1)"), "{svg}");
+    // Seed 0, which the sNMU lacks, is none of the NMU's.
+    assert!(data.contains("NMU,\"U[1,2)\",3,3000,3,1,"), "{data}");
+    assert!(!data.contains("1000"), "{data}");
+}
+
+/// Pairs are of one version of the numerics.
+#[test]
+#[cfg(feature = "images")]
+fn pairs_are_of_one_version_of_the_numerics() {
+    let text = "title = \"P\"\ntask = \"mnist-isolated\"\nbaselines = [\"mul\"]\npreset.laptop = { seeds = 3 }\n\
+        [[model]]\nmodule = \"mul\"\n[[model]]\nmodule = \"snmu\"\n\
+        [[expect]]\nmodel = \"snmu\"\nmetric = \"product_strict\"\nabove = \"mul\"\nsource = \"x\"\n";
+    let registry = Registry::default();
+    let experiment = load(text);
+    let found = |earlier: &dyn Fn(usize, u64) -> bool| {
+        let contents = contents(&experiment, |model, spec| {
+            let spec = if earlier(model, spec.seed()) { spec.with("numerics", 1) } else { spec.clone() };
+            Some(row(&spec, json!({"product_strict": if model == 0 { 0.2 } else { 0.3 }})))
+        });
+        let found = registry.results(&experiment, &contents).comparisons();
+        (found[0].ours.clone(), found[0].verdict)
+    };
+    let pairs = |text: &str, n: usize| text.contains(&format!("({n} pair"));
+    let (ours, verdict) = found(&|_, _| false);
+    assert!(pairs(&ours, 3) && verdict == Verdict::ReducedFor, "{ours}");
+    let (ours, verdict) = found(&|model, seed| model == 0 && seed == 0);
+    assert!(pairs(&ours, 2) && verdict == Verdict::ReducedFor, "{ours}");
+    // What is left is one pair, which is no direction.
+    let (ours, verdict) = found(&|model, seed| model == 0 && seed < 2);
+    assert!(pairs(&ours, 1) && verdict == Verdict::NotComparable, "{ours}");
+    assert_eq!(found(&|model, _| model == 0).1, Verdict::NotRun);
+}
+
+/// Two experiments at a reduced scale that go different ways are no direction, and both are shown.
+#[test]
+#[cfg(feature = "images")]
+fn contrary_evidence_is_not_left_out() {
+    use nalm_lab::report::claims::{Evidence, claims};
+    let registry = Registry::default();
+    let load = |name: &str| registry.load(name, &Overrides::preset("laptop")).unwrap();
+    let (small, full) = (load("mnist-isolated"), load("mnist-isolated-full"));
+    let verdict = |full_mul: f64| {
+        let made = |experiment: &Experiment, mul: f64| {
+            let models = experiment.models.clone();
+            contents(experiment, |model, spec| {
+                let strict = if models[model] == "MUL" { mul } else { 0.5 };
+                Some(row(spec, json!({"product_strict": strict})))
+            })
+        };
+        let rows = [made(&small, 0.4), made(&full, full_mul)];
+        let evidence = [(&small, &rows[0], "small"), (&full, &rows[1], "full")].map(|(experiment, rows, name)| {
+            Evidence { results: registry.results(experiment, rows), name: name.into(), page: None }
+        });
+        let found = claims(&evidence);
+        let claim = found.iter().find(|claim| claim.statement.key == "isolated-above-mul").unwrap();
+        (claim.verdict, claim.ours())
+    };
+    assert_eq!(verdict(0.3).0, Verdict::ReducedFor);
+    let (found, ours) = verdict(0.9);
+    assert_eq!(found, Verdict::ReducedNeither);
+    assert!(ours.contains("against 40.0 %") && ours.contains("against 90.0 %"), "{ours}");
 }
 
 /// Ten seeds on each of two ranges: the sNMU gains nine on U[1,2) and loses one; on U[-2,-1) it gains all of the others.
@@ -263,6 +403,18 @@ fn what_is_not_varied_counts_once() {
     assert_eq!(at(1)[0], "learning_rate 0.1, noise U[1,2]");
 }
 
+/// Two models that are one share their runs, which are there once.
+#[test]
+fn shared_runs_are_counted_once() {
+    let registry = Registry::default();
+    let experiment = load(&FILE.replace("module = \"snmu\"", "module = \"nmu\"\nlabel = \"again\""));
+    let contents = contents(&experiment, |_, spec| (spec.seed() < 3).then(|| row(spec, json!({"solved": true}))));
+    let folder = tempfile::tempdir().unwrap();
+    registry.report(&experiment, &contents, folder.path()).unwrap();
+    let page = std::fs::read_to_string(folder.path().join("mine.md")).unwrap();
+    assert!(page.contains("; 6 of 8 runs are there."), "{page}");
+}
+
 /// Runs of one range of the nine do not refute "no unit has full success on all ranges".
 #[test]
 fn claims_about_all_ranges_wait_for_all_of_them() {
@@ -344,7 +496,7 @@ fn what_is_identical_has_all_of_it() {
     assert_eq!(verdict("reference", "is = 0.51\nn = 4\nsteps = 5000\n"), Verdict::Inconclusive);
     let error = "metric = \"test_error\"\nn = 4\nsteps = 5000\n";
     assert_eq!(verdict("reference", &format!("{error}is = [3.04, 4.1]\n")), Verdict::Identical);
-    assert_eq!(verdict("reference", &format!("{error}is = [3.0, 4.2]\n")), Verdict::Consistent);
+    assert_eq!(verdict("reference", &format!("{error}is = [3.0, 4.2]\n")), Verdict::Inconclusive);
 }
 
 /// A rate is identical to the run, and with the published seeds only; rounding to the printed digits is not enough.
@@ -475,12 +627,17 @@ fn rows_of_earlier_numerics_stand_in_for_those_that_are_missing() {
     }
     let results = registry.results(&experiment, &contents);
     let versions: Vec<Option<u64>> = results.rows.iter().map(|row| row.map(|row| row.spec.numerics())).collect();
-    assert_eq!(versions[..3], [Some(3), Some(1), None]);
-    assert_eq!((results.found(), results.rows_of_earlier_numerics()), (2, 1));
+    // A page does not mix versions: the earlier one has more runs.
+    assert_eq!(versions[..3], [Some(1), Some(1), None]);
+    assert_eq!((results.found(), results.rows_of_earlier_numerics()), (2, 2));
     let out = tempfile::tempdir().unwrap();
     registry.report(&experiment, &contents, out.path()).unwrap();
     let page = std::fs::read_to_string(out.path().join("mnist-isolated.md")).unwrap();
-    assert!(page.contains("Of an earlier version of the numerics: 1 (this program computes version 3)"), "{page}");
+    assert!(page.contains("Of an earlier version of the numerics: 2 (this program computes version 3)"), "{page}");
+    // Of as many, the latest are taken.
+    let again = experiment.runs[1].clone();
+    contents.rows.insert(again.id(), row(&again, json!({})));
+    assert_eq!(registry.results(&experiment, &contents).rows_of_earlier_numerics(), 0);
     // A numerical task has none that would do.
     let numbers = registry.load("single-module", &Overrides::preset("smoke")).unwrap();
     assert_eq!(numbers.ids_of_all_versions(&registry.catalogue), numbers.ids());
@@ -523,9 +680,10 @@ fn images_take_five_folds() {
 fn models_are_compared_length_by_length() {
     let registry = Registry::default();
     let text = "title = \"S\"\ntask = \"mnist-sequential\"\npreset.paper = { seeds = FOLDS }\n\
-        [[model]]\nmodule = \"mul\"\n[[model]]\nmodule = \"nmu\"\n[[model]]\nmodule = \"snmu\"\n";
+        [[model]]\nmodule = \"mul\"\n[[model]]\nmodule = \"nmu\"\n[[model]]\nmodule = \"snmu\"\n\
+        [[model]]\nmodule = \"nmu\"\nlabel = \"twin\"\noptions = { start = [0.4, 0.6] }\n";
     let sequence = |model: usize, seed: u64| {
-        let solved = [20, 5, 2][model];
+        let solved = [20, 5, 2, 5][model];
         let part = |error: f64| json!({"error": error, "rounded": 0.0, "rounded_last": 0.0});
         let error = |length: usize| {
             if model == 0 { 1.0 + 0.01 * seed as f64 } else { [9.0, 0.5][usize::from(length <= solved)] }
@@ -536,7 +694,7 @@ fn models_are_compared_length_by_length() {
     for (folds, one, other, ours, verdict) in [
         (5, "nmu", "snmu", "above at 3 lengths, below at 0 (5 and 5 runs)", Verdict::DirectionOnly),
         (5, "snmu", "nmu", "above at 0 lengths, below at 3 (5 and 5 runs)", Verdict::Inconclusive),
-        (5, "nmu", "nmu", "above at 0 lengths, below at 0 (5 and 5 runs)", Verdict::Inconclusive),
+        (5, "nmu", "twin", "above at 0 lengths, below at 0 (5 and 5 runs)", Verdict::Inconclusive),
         (3, "nmu", "snmu", "above at 3 lengths, below at 0 (3 and 3 runs)", Verdict::ReducedFor),
         (3, "snmu", "nmu", "above at 0 lengths, below at 3 (3 and 3 runs)", Verdict::ReducedAgainst),
     ] {
@@ -554,4 +712,45 @@ fn models_are_compared_length_by_length() {
         let found: Vec<_> = comparisons.iter().map(|c| (c.ours.as_str(), c.verdict)).collect();
         assert_eq!(found, [(ours, verdict)], "{one} above {other}");
     }
+    // Reference runs of other versions judge nobody.
+    let expect = "[[expect]]\nmodel = \"nmu\"\nmetric = \"success_at_length\"\nabove = \"snmu\"\nsource = \"x\"\n";
+    let experiment = load(&format!("{text}{expect}").replace("FOLDS", "2"));
+    let contents = contents(&experiment, |model, spec| {
+        let spec = if model == 0 && spec.seed() == 0 { spec.with("numerics", 1) } else { spec.clone() };
+        let mut row = row(&spec, json!({}));
+        row.series.insert("history".into(), sequence(model, spec.seed()));
+        Some(row)
+    });
+    let results = registry.results(&experiment, &contents);
+    let comparisons = results.comparisons();
+    let why = "fewer than two reference runs of the same version of the numerics";
+    assert_eq!((comparisons[0].ours.as_str(), comparisons[0].verdict), (why, Verdict::NotComparable));
+    let numbers = nalm_lab::report::numbers::of(&results);
+    assert_eq!(numbers["missed_lengths; NMU"], "not judged");
+    assert_eq!((numbers["reference_runs"].as_str(), numbers["judged_versions"].as_str()), ("none", "none"));
+}
+
+/// Predicted borders of starting weights are counted section by section.
+#[test]
+fn predictions_are_counted_by_section() {
+    let section = |name: &str| format!("[[section]]\nname = \"{name}\"\ngrid = 5\n");
+    let text = FILE
+        .replace("[[model]]\nmodule = \"nmu\"", &(section("one") + &section("two") + "[[model]]\nmodule = \"nmu\""));
+    let text = text.replace(", \"U[-2,-1)\"]", "]").replace("baselines = [\"nmu\"]\n", "");
+    let text = text.replace("[[section]]\nname = \"two\"\n", "[[section]]\nname = \"two\"\noperation = \"add\"\n");
+    let (registry, experiment) = (Registry::default(), load(&text));
+    // The NMU's border is at 0.6. Noise of mean 3 puts it at 0.333: there in the first section, and nowhere near in the second.
+    let solves = |model: usize, spec: &Spec| {
+        let border = match (model, spec.text("operation")) {
+            (0, _) => 0.6,
+            (_, "mul") => 0.3,
+            _ => 0.8,
+        };
+        spec.numbers("weights").unwrap()[0] > border
+    };
+    let contents = contents(&experiment, |model, spec| Some(row(spec, json!({"solved": solves(model, spec)}))));
+    let numbers = nalm_lab::report::numbers::of(&registry.results(&experiment, &contents));
+    assert_eq!(numbers["predicted_border; sNMU; one"], "0.333", "{numbers:?}");
+    assert_eq!([&numbers["predictions_within; one"], &numbers["predictions_within; two"]], ["1 of 1", "0 of 1"]);
+    assert!(!numbers.contains_key("predictions_within"), "{numbers:?}");
 }

@@ -45,11 +45,6 @@ const BUILT_IN: &[(&str, &str)] = &built_in![
 /// The presets of experiments in which nothing is run.
 pub(super) const PRESETS: [&str; 4] = ["smoke", "quick", "laptop", "paper"];
 
-/// Whether an experiment of this name comes with the laboratory.
-pub(super) fn is(name: &str) -> bool {
-    BUILT_IN.iter().any(|(known, _)| *known == name)
-}
-
 /// Bytes of memory for each byte of an experiment file, as measured with long lists.
 const BYTES_EACH: f64 = 100.0;
 
@@ -77,11 +72,21 @@ pub fn presets(name: &str) -> Vec<String> {
 /// Loads an experiment by its name, or from a file.
 pub fn load(catalogue: &Catalogue, known: &Names, name: &str, overrides: &Overrides) -> Result<Experiment> {
     if let Some((name, text)) = BUILT_IN.iter().find(|(known, _)| *known == name) {
-        return check(catalogue, known, name, &PathBuf::from(format!("{name}.toml")), text, overrides);
+        let file = PathBuf::from(format!("{name}.toml"));
+        let checked = check(catalogue, known, name, &file, text, overrides)?;
+        let command = command(name, &checked.preset, overrides);
+        return Ok(Experiment { command, built_in: true, ..checked });
     }
     let path = Path::new(name);
     if path.extension().is_none() && !path.exists() {
-        return Err(nalm::Error::unknown("experiment", name, &names(catalogue)).into());
+        let mut error = nalm::Error::unknown("experiment", name, &names(catalogue));
+        let file = path.with_extension("toml");
+        if let nalm::Error::Unknown { nearest, .. } = &mut error
+            && file.is_file()
+        {
+            *nearest = Some(file.display().to_string());
+        }
+        return Err(error.into());
     }
     let bytes = catalogue.memory.read(&Disk, path, BYTES_EACH)?;
     let no_text = || io::Error::new(io::ErrorKind::InvalidData, "it is no text; experiments are TOML files in UTF-8");
@@ -90,11 +95,14 @@ pub fn load(catalogue: &Catalogue, known: &Names, name: &str, overrides: &Overri
     check(catalogue, known, &stem, path, &text, overrides)
 }
 
-/// What to type for an experiment: its name, or its file if it did not come with the library.
-pub(super) fn command(name: &str, path: &Path, preset: &str, overrides: &Overrides) -> String {
+/// What to type for an experiment of this name, or in this file.
+fn command(name: &str, preset: &str, overrides: &Overrides) -> String {
+    format!("nalm reproduce {name} --preset {preset}{}", overrides.typed())
+}
+
+/// What to type for an experiment in a file.
+pub(super) fn command_of_file(path: &Path, preset: &str, overrides: &Overrides) -> String {
     // Pages are for others, who do not have this machine's folders.
     let shown = if path.is_absolute() { Path::new(path.file_name().unwrap_or_default()) } else { path };
-    let own = shown.display().to_string();
-    let built_in = BUILT_IN.iter().any(|(known, _)| *known == name) && own == format!("{name}.toml");
-    format!("nalm reproduce {} --preset {preset}{}", if built_in { name } else { &own }, overrides.typed())
+    command(&shown.display().to_string(), preset, overrides)
 }

@@ -1,6 +1,7 @@
 //! From an experiment as written to one that can be carried out, or to the line that is wrong.
 
 use super::places::{self, Place};
+use super::seeds::MOST;
 use super::written::{Model, Preset, Section as WrittenSection, Seeds, Settings, Sweep, Written};
 use super::{Experiment, Group, Names, Overrides, Section, built_in, expectation, joined, overrides, reading, set};
 use crate::error::{Context, Error, Result, bail, ensure};
@@ -9,7 +10,8 @@ use crate::task::choose::{choose, one_of};
 use crate::task::{Catalogue, Choices, Task, network};
 use serde_json::Value;
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
 use toml::Spanned;
 
 /// What a run takes in memory before it is carried out.
@@ -59,18 +61,82 @@ pub fn check(
     strange(&file, &written)?;
     let only = (written.preset.len() == 1).then(|| written.preset.keys().next().cloned()).flatten();
     let preset = overrides.preset.clone().or_else(|| written.default_preset.clone()).or(only);
-    let Some(preset) = preset else { bail!("{file} has no default_preset, and not exactly one [preset.NAME]") };
+    let Some(preset) = preset else {
+        let names: Vec<&str> = written.preset.keys().map(String::as_str).collect();
+        match (names.first(), names.join(" or ")) {
+            (Some(first), all) => {
+                bail!("{file} has several presets; say --preset {all}, or write default_preset = \"{first}\"")
+            }
+            (None, _) => bail!("{file} has no preset; write [preset.NAME] with seeds and steps"),
+        }
+    };
     let folder = path.parent().unwrap_or(Path::new(""));
     let whole = WrittenSection::default();
     Checker { catalogue, names, file, folder, text, overrides, preset, written, whole }.experiment(name, path)
 }
 
+/// A table of a file whose other keys are settings, or one that has none.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Table<'a> {
+    Top,
+    Preset(&'a str),
+    /// By its place among the sections.
+    Section(usize),
+    PresetOf(usize, &'a str),
+    Model,
+}
+
+impl Table<'_> {
+    /// The letter for it in [`KEYS`], and where it is, in words.
+    fn kind(self) -> (char, &'static str) {
+        match self {
+            Table::Top => ('t', "at the top of the file, above its tables"),
+            Table::Preset(_) | Table::PresetOf(..) => ('p', "in a preset, [preset.NAME]"),
+            Table::Section(_) => ('s', "in a section, [[section]]"),
+            Table::Model => ('m', "in a model, [[model]]"),
+        }
+    }
+}
+
+/// The keys that are no settings, with the tables that have them: the top, presets, sections, models.
+const KEYS: [(&str, &str); 23] = [
+    ("title", "t"),
+    ("analysis", "t"),
+    ("figures", "t"),
+    ("baselines", "t"),
+    ("task", "ts"),
+    ("default_preset", "t"),
+    ("preset", "ts"),
+    ("section", "t"),
+    ("model", "t"),
+    ("schedule", "tm"),
+    ("published", "t"),
+    ("expect", "t"),
+    ("ranges", "tps"),
+    ("sweep", "tps"),
+    ("seeds", "p"),
+    ("scale", "p"),
+    ("models", "ps"),
+    ("name", "s"),
+    ("grid", "s"),
+    ("module", "m"),
+    ("layers", "m"),
+    ("label", "m"),
+    ("options", "m"),
+];
+
 /// Refuses tables at the top of a file that none of its keys take: they were mistyped.
 fn strange(file: &str, written: &Written) -> Result<()> {
-    let known = ["preset", "section", "model", "schedule", "expect", "sweep"];
+    let known = ["preset", "section", "model", "schedule", "published", "expect", "sweep"];
     let is_table = |value: &Value| value.is_object() || value.get(0).is_some_and(Value::is_object);
     let key = written.settings.iter().find(|(_, value)| is_table(value)).map(|(key, _)| key);
     key.map_or(Ok(()), |key| one_of("table", key, &known).map(drop).at(|| file.into()))
+}
+
+/// An error with its place, and its section where that has a name.
+fn within(error: Error, place: String, section: &WrittenSection) -> Error {
+    let of = if section.name.is_empty() { String::new() } else { format!(", section {}", section.name) };
+    Error::At { place: place + &of, cause: Box::new(error) }
 }
 
 impl Checker<'_> {
@@ -82,11 +148,17 @@ impl Checker<'_> {
 
     /// The line of a key that stands in no particular table.
     pub(super) fn line_of_key(&self, key: &str) -> String {
-        self.line_of_key_from(key, 0).unwrap_or_else(|| self.file.clone())
+        self.line_within(key, 0..self.text.lines().count()).unwrap_or_else(|| self.file.clone())
     }
 
     /// The first line of a key from a place in the text on.
     fn line_of_key_from(&self, key: &str, start: usize) -> Option<String> {
+        let before = self.text.get(..start).unwrap_or_default().matches('\n').count();
+        self.line_within(key, before..self.text.lines().count())
+    }
+
+    /// The first of these lines that has a key.
+    fn line_within(&self, key: &str, lines: Range<usize>) -> Option<String> {
         // At the beginning of a line, or within braces.
         let is_key = |line: &str| {
             line.match_indices(key).any(|(at, _)| {
@@ -94,9 +166,103 @@ impl Checker<'_> {
                 (before.is_empty() || before.ends_with(['{', ','])) && after.starts_with('=')
             })
         };
-        let before = self.text.get(..start).unwrap_or_default().matches('\n').count();
-        let line = self.text.lines().skip(before).position(is_key)?;
-        Some(format!("{}, line {}", self.file, before + line + 1))
+        let line = self.text.lines().skip(lines.start).take(lines.len()).position(is_key)?;
+        Some(format!("{}, line {}", self.file, lines.start + line + 1))
+    }
+
+    /// The line of a key in a table; where it is written otherwise, the first there is.
+    fn line_in(&self, table: Table<'_>, key: &str) -> String {
+        // Without blanks and quotes, tables can be told by their first line.
+        let lines: Vec<String> = self.text.lines().map(|line| line.replace([' ', '\t', '"', '\''], "")).collect();
+        let find = |header: &str, from: usize| (from..lines.len()).find(|&k| lines[k].starts_with(header));
+        let section = |k: usize| (0..=k).try_fold(0, |from, _| find("[[section]]", from).map(|line| line + 1));
+        let start = match table {
+            Table::Top => Some(0),
+            Table::Preset(name) => find(&format!("[preset.{name}]"), 0).map(|line| line + 1),
+            Table::Section(k) => section(k),
+            Table::PresetOf(k, name) => {
+                section(k).and_then(|from| find(&format!("[section.preset.{name}]"), from)).map(|line| line + 1)
+            }
+            Table::Model => None,
+        };
+        let within = |start: usize| {
+            let end = find("[", start).unwrap_or(lines.len());
+            self.line_within(key, start..end)
+        };
+        start.and_then(within).unwrap_or_else(|| self.line_of_key(key))
+    }
+
+    /// Refuses something of the whole file.
+    fn ensure(&self, ok: bool, wrong: impl FnOnce() -> String) -> Result<()> {
+        if ok { Ok(()) } else { Err(Error::Request(wrong())).at(|| self.file.clone()) }
+    }
+
+    /// The tables whose further keys are settings, from the most general to the most particular of each section.
+    fn tables(&self) -> Vec<(Table<'_>, &Settings)> {
+        let mut all = vec![(Table::Top, &self.written.settings)];
+        all.extend(self.written.preset.iter().map(|(name, preset)| (Table::Preset(name), &preset.settings)));
+        for (k, section) in self.written.section.iter().enumerate() {
+            all.push((Table::Section(k), &section.settings));
+            let own = section.preset.iter();
+            all.extend(own.map(|(name, preset)| (Table::PresetOf(k, name.get_ref()), &preset.settings)));
+        }
+        all
+    }
+
+    /// The tasks that the file names.
+    fn tasks(&self) -> impl Iterator<Item = &Spanned<String>> {
+        self.written.section.iter().filter_map(|section| section.task.as_ref()).chain(&self.written.task)
+    }
+
+    /// Refuses keys that nothing takes: they were mistyped, or stand in the wrong table.
+    fn known_keys(&self) -> Result<()> {
+        let options = self.catalogue.option_names();
+        let is_setting =
+            |key: &str| options.contains(key) || self.catalogue.tasks().iter().any(|task| task.declares(key));
+        for (table, settings) in self.tables() {
+            let Some(key) = settings.keys().find(|key| !is_setting(key)) else { continue };
+            let (kind, _) = table.kind();
+            let own = KEYS.iter().filter(|(_, tables)| tables.contains(kind)).map(|(known, _)| *known);
+            let own: Vec<&str> = own.collect();
+            let wrong = match KEYS.iter().find(|(known, _)| known == key) {
+                Some((_, tables)) => {
+                    let all = [Table::Top, Table::Preset(""), Table::Section(0), Table::Model].map(Table::kind);
+                    let there = all.iter().filter(|(kind, _)| tables.contains(*kind)).map(|(_, there)| *there);
+                    let there = there.collect::<Vec<_>>().join(" or ");
+                    let meant = nalm::Error::nearest(key, &own)
+                        .map_or(String::new(), |name| format!("; did you mean '{name}'?"));
+                    Error::Request(format!("{key} stands {there}, and not here{meant}"))
+                }
+                None => {
+                    // What the table itself has comes first.
+                    let tasks = self
+                        .catalogue
+                        .tasks()
+                        .iter()
+                        .filter(|task| self.tasks().any(|name| name.get_ref() == task.name()));
+                    let others: BTreeSet<&str> = tasks
+                        .flat_map(|task| task.settings())
+                        .map(|setting| setting.name)
+                        .chain(options.iter().copied())
+                        .collect();
+                    nalm::Error::unknown("key", key, &own.into_iter().chain(others).collect::<Vec<_>>()).into()
+                }
+            };
+            return Err(wrong).at(|| self.line_in(table, key));
+        }
+        let known: Vec<&str> = self.written.preset.keys().map(String::as_str).collect();
+        let of_sections = self.written.section.iter().flat_map(|section| section.preset.keys());
+        let of_models = self.written.model.iter().flat_map(|model| model.steps.keys());
+        for name in of_sections.chain(of_models) {
+            one_of("preset", name.get_ref(), &known).at(|| self.at(name))?;
+        }
+        Ok(())
+    }
+
+    /// Where a setting is swept: in the file or on the command line.
+    pub(super) fn line_of_swept(&self, key: &str) -> String {
+        let is_typed = self.overrides.sweep.iter().any(|(known, _)| known == key);
+        if is_typed { format!("--sweep {key}") } else { self.line_of_sweep(key) }
     }
 
     /// The line of a key of a sweep: in its table, or after its name.
@@ -121,10 +287,14 @@ impl Checker<'_> {
         let written = &self.written;
         ensure!(!written.model.is_empty() || written.task.is_none(), "{} has a task and no [[model]]", self.file);
         self.known_preset(&self.preset)?;
+        for task in self.tasks() {
+            self.catalogue.task(task.get_ref()).at(|| self.at(task))?;
+        }
+        self.known_keys()?;
         let names = written.section.iter().map(|section| section.name.as_str()).chain(written.title.as_deref());
         for name in names.chain(written.model.iter().filter_map(|model| model.label.as_deref())) {
             let control = name.chars().any(char::is_control);
-            ensure!(!control, "{}: the name {name:?} has a control character in it; leave that out", self.file);
+            self.ensure(!control, || format!("the name {name:?} has a control character in it; leave that out"))?;
         }
         for (schedule, phases) in &written.schedule {
             phases.read().at(|| format!("{}, schedule {schedule}", self.file))?;
@@ -139,7 +309,7 @@ impl Checker<'_> {
             title: written.title.clone().unwrap_or_default(),
             analysis: written.analysis.trim().into(),
             preset: self.preset.clone(),
-            command: built_in::command(name, path, &self.preset, self.overrides),
+            command: built_in::command_of_file(path, &self.preset, self.overrides),
             figures: if figures.is_empty() { self.default_figures() } else { figures },
             models: self.labels()?,
             ..Experiment::default()
@@ -149,7 +319,8 @@ impl Checker<'_> {
         }
         // After the models, so that one that was mistyped is not taken for what was meant.
         experiment.baselines = written.baselines.iter().map(|name| self.model(name)).collect::<Result<_>>()?;
-        ensure!(written.title.is_some(), "{} has no title; write title = \"…\" at its top", self.file);
+        let title = written.title.as_deref().unwrap_or_default();
+        ensure!(!title.trim().is_empty(), "{} has no title; write title = \"…\" at its top", self.file);
         experiment.notes = set::notes(self, &experiment)?;
         experiment.expectations = expectation::check(self, &experiment)?;
         Ok(experiment)
@@ -169,13 +340,28 @@ impl Checker<'_> {
             let name = match (&model.module, &model.layers) {
                 (Some(module), None) => self.catalogue.label(module.get_ref()),
                 (None, Some(layers)) => network::label(self.catalogue, layers.get_ref()),
-                _ => bail!("{}: a [[model]] has a module or layers, one of the two", self.file),
+                _ => {
+                    return Err(Error::Request("a [[model]] has a module or layers, one of the two".into()))
+                        .at(|| self.of_model(model));
+                }
             };
             let label = model.label.clone().unwrap_or(name);
-            ensure!(!labels.contains(&label), "{}: two models are called {label}; give one a label", self.file);
+            let empty = || Error::Request("the label is empty; leave it out for the module's own name".into());
+            if label.trim().is_empty() {
+                return Err(empty()).at(|| self.of_model(model));
+            }
+            self.ensure(!labels.contains(&label), || format!("two models are called {label}; give one a label"))?;
             labels.push(label);
         }
         Ok(labels)
+    }
+
+    /// Where a model is written.
+    fn of_model(&self, model: &Model) -> String {
+        match (&model.module, &model.layers) {
+            (Some(module), _) => self.at(module),
+            (_, layers) => layers.as_ref().map_or(self.file.clone(), |layers| self.at(layers)),
+        }
     }
 
     /// The place of a model by its label or module.
@@ -207,7 +393,7 @@ impl Checker<'_> {
         own: Option<T>,
         of: impl Fn(&'p Preset) -> Option<T>,
     ) -> Option<T> {
-        let [particular, general] = [&section.preset, &self.written.preset].map(|all| all.get(name));
+        let (particular, general) = (section.preset.get(name), self.written.preset.get(name));
         particular.and_then(&of).or(own).or_else(|| general.and_then(&of))
     }
 
@@ -219,7 +405,7 @@ impl Checker<'_> {
 
     /// The parts of a section at a preset, and what each goes over besides ranges: one part for each range where something else is varied.
     fn parts(&self, preset: &str, section: &WrittenSection, task: &dyn Task) -> Result<(Vec<Part>, Vec<Place>)> {
-        let sweep = places::sweep(self, self.sweep(preset, section))?;
+        let sweep = places::sweep(self, task, self.sweep(preset, section))?;
         let ranges = self.preset(preset, section, section.ranges.as_deref(), |preset| preset.ranges.as_deref());
         let ranges = ranges.or(self.written.ranges.as_deref().filter(|_| task.declares("range")));
         let ranges = places::ranges(self, task, ranges)?;
@@ -260,10 +446,17 @@ impl Checker<'_> {
         Ok(planned)
     }
 
-    /// The settings of a section, from the most general to the most particular.
-    fn settings<'c>(&'c self, section: &'c WrittenSection) -> impl Iterator<Item = &'c Settings> {
-        let [base, own] = [&self.written.preset, &section.preset].map(|all| all.get(&self.preset).map(|p| &p.settings));
-        [Some(&self.written.settings), base, Some(&section.settings), own].into_iter().flatten()
+    /// The settings of a section, from the most general to the most particular, with the tables that they stand in.
+    fn settings(&self, section: &WrittenSection) -> impl DoubleEndedIterator<Item = (Table<'_>, &Settings)> {
+        let place = self.written.section.iter().position(|other| std::ptr::eq(other, section));
+        let is_for = move |table: Table<'_>| match table {
+            Table::Top => true,
+            Table::Preset(name) => name == self.preset,
+            Table::Section(k) => Some(k) == place,
+            Table::PresetOf(k, name) => Some(k) == place && name == self.preset,
+            Table::Model => false,
+        };
+        self.tables().into_iter().filter(move |(table, _)| is_for(*table))
     }
 
     /// A section; one for each range where something else is varied.
@@ -271,18 +464,12 @@ impl Checker<'_> {
         let written = &self.written;
         let Some(task_name) = section.task.as_ref().or(written.task.as_ref()) else {
             let known = ["title", "analysis", "figures", "task", "default_preset"];
-            let is_task = |key: &&String| {
-                matches!(nalm::Error::unknown("key", key, &["task"]), nalm::Error::Unknown { nearest: Some(_), .. })
-            };
-            if let Some(key) = written.settings.keys().find(is_task) {
-                return one_of("key", key, &known).map(drop).at(|| self.line_of_key(key));
-            }
             let hint = "write task = \"single-module\" or another one at its top (nalm list tasks)";
             ensure!(written.model.is_empty(), "{} has no task; {hint}", self.file);
             let Some(key) = written.settings.keys().next() else { return Ok(()) };
             return one_of("key", key, &known).map(drop).at(|| self.line_of_key(key));
         };
-        let task = self.catalogue.task(task_name.get_ref()).at(|| self.at(task_name))?;
+        let task = self.catalogue.task(task_name.get_ref())?;
         if let Some(scale) = self.preset(&self.preset, section, None, |preset| preset.scale.as_ref()) {
             into.scale = scale.clone() + &self.overrides.in_words();
         }
@@ -292,29 +479,30 @@ impl Checker<'_> {
     }
 
     fn seeds(&self, section: &WrittenSection) -> Result<Vec<u64>> {
-        let place = format!("{}: preset {}", self.file, self.preset);
+        let place = format!("preset {}", self.preset);
         let seeds = self.preset(&self.preset, section, None, |preset| preset.seeds.as_ref());
-        let Some(seeds) = seeds else {
-            let near = |key: &&String| {
-                matches!(nalm::Error::unknown("key", key, &["seeds"]), nalm::Error::Unknown { nearest: Some(_), .. })
-            };
-            let near = self.settings(section).flat_map(|settings| settings.keys()).find(near);
-            bail!("{place} has no seeds{}", near.map_or(String::new(), |key| format!("; is {key} meant to be seeds?")))
-        };
+        self.ensure(seeds.is_some(), || format!("{place} has no seeds; write seeds = 10"))?;
+        let Some(seeds) = seeds else { return Ok(Vec::new()) };
         let planned = match seeds {
             Seeds::Count(n) => *n,
             Seeds::List(list) => list.len() as u64,
         };
-        let n = self.overrides.seeds.unwrap_or(planned);
-        ensure!((1..=1_000_000).contains(&n), "{place} has {n} seeds; give at least 1 and at most a million");
+        let asked = self.overrides.seeds.as_ref();
+        let n = asked.map_or(planned, super::Seeds::count);
+        self.ensure((1..=MOST).contains(&n), || {
+            format!("{place} has {n} seeds; give at least 1 and at most a million")
+        })?;
+        if let Some(super::Seeds::These(list)) = asked {
+            return Ok(list.clone());
+        }
         match seeds {
             Seeds::Count(_) => Ok((0..n).collect()),
-            Seeds::List(list) if n > planned => bail!("{place} has {} seeds, fewer than {n}", list.len()),
             Seeds::List(list) => {
+                self.ensure(n <= planned, || format!("{place} has {} seeds, fewer than {n}", list.len()))?;
                 // The same run several times would be counted as several.
                 let mut seen = BTreeSet::new();
                 let twice = list.iter().find(|seed| !seen.insert(**seed));
-                ensure!(twice.is_none(), "{place} has the seed {} twice", twice.unwrap_or(&0));
+                self.ensure(twice.is_none(), || format!("{place} has the seed {} twice", twice.unwrap_or(&0)))?;
                 Ok(list[..n as usize].to_vec())
             }
         }
@@ -325,7 +513,11 @@ impl Checker<'_> {
         let names = self.preset(preset, section, section.models.as_ref(), |preset| preset.models.as_ref());
         let found: Vec<usize> = match names {
             None => (0..self.written.model.len()).collect(),
-            Some(names) => names.iter().map(|name| self.model(name)).collect::<Result<_>>()?,
+            Some(names) => {
+                let what = "models = [] lets no model take part; name some, or leave it out for all of them";
+                self.ensure(!names.is_empty(), || what.into())?;
+                names.iter().map(|name| self.model(name)).collect::<Result<_>>()?
+            }
         };
         ensure!(!found.is_empty(), "{} has no [[model]]", self.file);
         Ok(found)
@@ -339,29 +531,32 @@ impl Checker<'_> {
         sweep: &[Place],
         into: &mut Experiment,
     ) -> Result<()> {
-        let file = &self.file;
         let seeds = if section.grid.is_some() { vec![0] } else { self.seeds(section)? };
         if let Some(side) = section.grid {
-            ensure!((2..=200).contains(&side), "{file}: grid is {side}; give 2 to 200 starting weights a side");
+            let wrong = || format!("grid is {side}; give 2 to 200 starting weights a side");
+            self.ensure((2..=200).contains(&side), wrong)?;
         }
         let own = into.sections.len();
-        ensure!(into.sections.iter().all(|section| section.name != name), "{file}: two sections are called '{name}'");
+        let new = into.sections.iter().all(|section| section.name != name);
+        self.ensure(new, || format!("two sections are called '{name}'"))?;
         let places = places::both(&ranges, sweep);
         for (k, place) in places.iter().enumerate() {
             let twice = places[..k].iter().any(|other| other.label == place.label);
-            ensure!(!twice, "{file}: {} is there twice; leave one out", place.label);
+            self.ensure(!twice, || format!("{} is there twice; leave one out", place.label))?;
         }
         let models = self.taking_part(&self.preset, section)?;
         let each = section.grid.map_or(seeds.len(), |side| side * side);
         let planned = into.runs.len() as f64 + (models.len() * places.len()) as f64 * each as f64;
-        self.catalogue.memory.ensure(&format!("a plan of {planned} runs"), BYTES_OF_A_PLANNED_RUN * planned)?;
+        let what = format!("a plan of {planned} run{}", if planned == 1.0 { "" } else { "s" });
+        self.catalogue.memory.ensure(&what, BYTES_OF_A_PLANNED_RUN * planned)?;
         for index in models {
             let model = &self.written.model[index];
             let mut base = self.choices(section, task, model)?;
             if base.schedule.is_some() {
                 let asked = self.overrides.set.iter().any(|(key, _)| key == "steps");
                 let label = &into.models[index];
-                ensure!(!asked, "{file}: --steps is not for {label}, whose schedule says how long it trains");
+                let wrong = || format!("--steps is not for {label}, whose schedule says how long it trains");
+                self.ensure(!asked, wrong)?;
                 base.values.remove("steps");
             }
             for place in &places {
@@ -369,16 +564,22 @@ impl Checker<'_> {
                 let made = |without| self.ready(task, model, &base, place, without);
                 let typed = || (0..self.overrides.set.len()).find(|k| made(Some(*k)).1.is_ok());
                 let (mut choices, first) = made(None);
-                let blame = |error: Error| match error.setting() {
-                    None => self.blame(error, model, section, place, typed()),
-                    Some(_) => self.blame(error, model, section, place, None),
+                let blame = |error: Error| {
+                    let typed = error.setting().is_none().then(typed).flatten();
+                    let place = self.guilty(&error, task, model, section, &base, place, typed);
+                    within(error, place, section)
                 };
                 let (last_layer, first) = first.map_err(blame)?;
+                if let Some(table) = choices.values.get("data").and_then(Value::as_str).map(PathBuf::from)
+                    && !into.inputs.contains(&table)
+                {
+                    into.inputs.push(table);
+                }
                 if section.grid.is_some() {
                     choices.values.insert("weights".into(), vec![0.5; 2].into());
                     let started =
                         task.specify(self.catalogue, &choices).and_then(|run| task.check(self.catalogue, &run));
-                    started.map_err(|error| self.blame(error, model, section, place, None))?;
+                    started.map_err(|error| within(error, self.of_model(model), section))?;
                 }
                 let start = into.runs.len();
                 match section.grid {
@@ -422,44 +623,60 @@ impl Checker<'_> {
         (choices, made)
     }
 
-    /// An error with the place of the setting that it is about, or of the model. `typed` is the setting of the command line without which there
-    /// would be none.
-    fn blame(
+    /// The place of what an error is about: the setting that it names, or the one without which there would be no error. `typed` is such a setting
+    /// of the command line.
+    fn guilty(
         &self,
-        error: Error,
+        error: &Error,
+        task: &dyn Task,
         model: &Model,
         section: &WrittenSection,
+        base: &Choices,
         place: &Place,
         typed: Option<usize>,
-    ) -> Error {
+    ) -> String {
         let overrides = self.overrides;
-        let of_model = || match (&model.module, &model.layers) {
-            (Some(module), _) => self.at(module),
-            (_, layers) => layers.as_ref().map_or(self.file.clone(), |layers| self.at(layers)),
+        let written = |key: &str| {
+            if let Some(options) = model.options.as_ref().filter(|options| options.get_ref().contains_key(key)) {
+                return self.line_of_key_from(key, options.span().start).unwrap_or_else(|| self.at(options));
+            }
+            if let Some((name, _)) = model.steps.get_key_value(&*self.preset).filter(|_| key == "steps") {
+                return self.at(name);
+            }
+            let table = self.settings(section).rev().find(|(_, settings)| settings.contains_key(key));
+            table.map_or(self.file.clone(), |(table, _)| self.line_in(table, key))
         };
-        let own = |key: &str| {
-            let options = model.options.as_ref().filter(|options| options.get_ref().contains_key(key))?;
-            Some(self.line_of_key_from(key, options.span().start).unwrap_or_else(|| self.at(options)))
-        };
-        let in_file = |key: &str| self.settings(section).any(|settings| settings.contains_key(key));
-        let place = match error.setting() {
+        match error.setting() {
             Some("range" | "test_range") if !overrides.ranges.is_empty() => "--range".into(),
             Some("range" | "test_range") if place.line.is_some() => place.line.clone().unwrap_or_default(),
             Some(key) if overrides.set.iter().any(|(known, _)| known == key) => overrides::option(key),
             Some(key) if overrides.sweep.iter().any(|(known, _)| known == key) => format!("--sweep {key}"),
             Some(key) if self.sweep(&self.preset, section).contains_key(key) => self.line_of_sweep(key),
-            Some(key) if model.has(key) => own(key).unwrap_or_else(of_model),
-            Some(key) if in_file(key) => self.line_of_key(key),
-            None => typed.and_then(|k| overrides.set.get(k)).map_or_else(of_model, |(k, v)| overrides::typed(k, v)),
-            _ => of_model(),
-        };
-        let of = if section.name.is_empty() { String::new() } else { format!(", section {}", section.name) };
-        Error::At { place: place + &of, cause: Box::new(error) }
+            Some(key) => written(key),
+            None => {
+                if let Some((key, value)) = typed.and_then(|k| overrides.set.get(k)) {
+                    return overrides::typed(key, value);
+                }
+                let is_right = |choices: &Choices| self.ready(task, model, choices, place, None).1.is_ok();
+                let without = |key: &&String| {
+                    let mut choices = base.clone();
+                    choices.values.remove(*key);
+                    is_right(&choices)
+                };
+                if let Some(key) = base.values.keys().find(without) {
+                    return written(key);
+                }
+                // Where another model would do, it is this one.
+                let mut other = Choices { module: Some("nmu".into()), layers: None, schedule: None, ..base.clone() };
+                other.values.retain(|key, _| task.declares(key));
+                if is_right(&other) { self.of_model(model) } else { self.file.clone() }
+            }
+        }
     }
 
     /// What a model has chosen, from the most general to the most particular. What only other models have is theirs.
     fn choices(&self, section: &WrittenSection, task: &dyn Task, model: &Model) -> Result<Choices> {
-        let mut general: Settings = self.settings(section).flat_map(Settings::clone).collect();
+        let mut general: Settings = self.settings(section).flat_map(|(_, settings)| settings.clone()).collect();
         // Ranges are an axis of an experiment, with keys of their own; as a setting they would be overruled by it.
         for key in ["range", "test_range"].into_iter().filter(|_| task.declares("range")) {
             let instead = "a range is none of a model or a preset; write ranges = [\"U[1,2)\"] or ranges = [{ train = \"U[1,2)\", test = \"U[2,6)\" }]";
@@ -470,7 +687,7 @@ impl Checker<'_> {
                 return Err(Error::Request(format!("say --range and --test-range instead of --set {key}=…")));
             }
         }
-        general.extend(model.steps.get(&self.preset).map(|steps| ("steps".to_string(), (*steps).into())));
+        general.extend(model.steps.get(&*self.preset).map(|steps| ("steps".to_string(), (*steps).into())));
         let mut choices = set::of_model(model);
         choices.schedule = self.schedule(model)?;
         for (key, value) in &general {

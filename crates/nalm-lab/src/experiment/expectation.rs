@@ -31,6 +31,8 @@ pub struct Expectation {
     pub n: Option<usize>,
     /// How long they were, if it is known.
     pub steps: Option<u64>,
+    /// Why runs that are shorter than these decide it all the same, where they do.
+    pub enough: Option<String>,
     /// The statement of the paper that this is a part of.
     pub claim: Option<String>,
     /// Why ours differs, where it is known to.
@@ -102,6 +104,8 @@ fn one(
     let named = || expect.metric.as_ref().map_or(place.clone(), |metric| checker.at(metric));
     one_of("metric", metric, &checker.names.metrics).at(named)?;
     let relations = relations(checker, expect, metric).at(|| place.clone())?;
+    let itself = relations.iter().any(|(_, relation)| relation.other().is_some() && relation.other() == model);
+    ensure!(!itself, "{place}: this expectation compares a model with itself; name two");
     ensure!(model.is_some() || metric == "noise_bound", "{place}: this expectation needs a model");
     if let Some(claim) = &expect.claim {
         let keys: Vec<&str> = statements::all().iter().map(|statement| statement.key.as_str()).collect();
@@ -161,6 +165,11 @@ fn one(
             }
         }
     }
+    // A reason for one range would excuse whatever may differ on another.
+    ensure!(
+        expect.known.is_none() || expect.pooled || !ranges.is_empty() || labels.len() < 2,
+        "{place}: known says why ours differs, so give the ranges on which it does as ranges"
+    );
     let mut seen: Vec<(usize, Vec<&[Spec]>)> = Vec::new();
     for label in labels {
         let own = group(&label);
@@ -194,6 +203,7 @@ fn one(
                 relation,
                 n: expect.n.or(checker.written.published.n),
                 steps: expect.steps.or(checker.written.published.steps),
+                enough: checker.written.published.enough.clone(),
                 claim: expect.claim.as_ref().map(|claim| claim.get_ref().clone()),
                 known: expect.known.clone(),
                 source: expect.source.clone(),

@@ -6,6 +6,7 @@ mod expectation;
 mod overrides;
 mod places;
 pub mod reading;
+pub(crate) mod seeds;
 mod set;
 pub mod statements;
 mod written;
@@ -14,11 +15,13 @@ pub use built_in::load;
 pub use check::check;
 pub use expectation::{Expectation, Relation};
 pub use overrides::Overrides;
+pub use seeds::Seeds;
 
 use crate::run::Spec;
 use crate::task::{Catalogue, Measures};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+use std::path::PathBuf;
 
 /// The names that experiments may use besides those of modules and tasks.
 #[derive(Clone, Debug, Default)]
@@ -62,6 +65,10 @@ pub struct Experiment {
     pub baselines: Vec<usize>,
     /// What the command line changed, and of which models.
     pub notes: Vec<String>,
+    /// Whether it comes with the laboratory and is not somebody's file.
+    pub built_in: bool,
+    /// Tables that its runs are made from.
+    pub inputs: Vec<PathBuf>,
 }
 
 /// A part of an experiment with one problem.
@@ -101,11 +108,6 @@ pub struct Group {
 }
 
 impl Experiment {
-    /// Whether it comes with the laboratory and is not somebody's file.
-    pub fn is_built_in(&self) -> bool {
-        built_in::is(&self.name) && !self.command.contains(".toml")
-    }
-
     /// The identities of its runs.
     pub fn ids(&self) -> Vec<String> {
         self.runs.iter().map(Spec::id).collect()
@@ -160,7 +162,16 @@ impl Experiment {
 
     /// How many runs there are, each once.
     pub fn planned(&self) -> usize {
-        self.distinct().len()
+        // Most runs of a group differ in their seeds alone. Then one identity will do for all: they take long where plans are large.
+        let (identity, mut seeds) = (|run: &Spec| run.with("seed", 0).id(), BTreeMap::<String, BTreeSet<u64>>::new());
+        for group in &self.groups {
+            let runs = &self.runs[group.runs.clone()];
+            let Some(first) = runs.first() else { continue };
+            let (alike, others): (Vec<_>, Vec<_>) = runs.iter().partition(|run| run.differs_in_seed(first));
+            seeds.entry(identity(first)).or_default().extend(alike.into_iter().map(Spec::seed));
+            others.into_iter().for_each(|run| _ = seeds.entry(identity(run)).or_default().insert(run.seed()));
+        }
+        seeds.values().map(BTreeSet::len).sum()
     }
 
     /// Whether the runs of a group are a sample by seed, and not a grid of starting weights.

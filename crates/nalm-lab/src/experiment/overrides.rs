@@ -1,5 +1,6 @@
 //! What the command line changes of an experiment.
 
+use super::seeds::{self, Seeds};
 use serde_json::Value;
 
 /// What the command line changes.
@@ -8,7 +9,7 @@ pub struct Overrides {
     /// How much of it is run.
     pub preset: Option<String>,
     /// Seeds instead of the preset's.
-    pub seeds: Option<u64>,
+    pub seeds: Option<Seeds>,
     /// Settings by name, of the models that have them.
     pub set: Vec<(String, Value)>,
     /// Training ranges, each with its test range if that is not the published one.
@@ -50,7 +51,7 @@ impl Overrides {
         let safe = |c: char| c.is_ascii_alphanumeric() || "_=.,/:+-".contains(c);
         let quoted =
             |text: String| if text.chars().all(safe) { text } else { format!("'{}'", text.replace('\'', "'\\''")) };
-        let seeds = self.seeds.map(|n| format!(" --seeds {n}"));
+        let seeds = self.seeds.as_ref().map(|seeds| format!(" --seeds {seeds}"));
         let set = self.set.iter().map(|(key, value)| match key.as_str() {
             "steps" | "stream" => format!(" --{key} {}", plain(value)),
             _ => format!(" --set {}", quoted(format!("{key}={}", plain(value)))),
@@ -67,7 +68,10 @@ impl Overrides {
     /// What they change, in words, beside what a preset is a reduction to.
     pub(super) fn in_words(&self) -> String {
         let set = self.set.iter().map(|(key, value)| format!("{key} = {value}"));
-        let seeds = self.seeds.map(|n| format!("the first {n} of the seeds"));
+        let seeds = self.seeds.as_ref().map(|seeds| match seeds {
+            Seeds::Count(n) => format!("the first {n} of the seeds"),
+            Seeds::These(list) => format!("the seeds {}", seeds::shown(&list.iter().copied().collect())),
+        });
         let ranges = self.ranges.iter().map(|(train, _)| format!("the range {train}"));
         let sweep = self.sweep.iter().map(|(key, values)| format!("{key} = {}", several(values, ", ")));
         let all: Vec<String> = set.chain(seeds).chain(ranges).chain(sweep).collect();

@@ -4,6 +4,7 @@ use super::check::Checker;
 use super::overrides::plain;
 use super::written::{Range, Sweep};
 use crate::error::{Context, Error, Result, ensure};
+use crate::run::spec::{json, setting};
 use crate::task::{Catalogue, Task, published_test_range, test_range_for};
 use nalm::task::PAPER_RANGES;
 use serde_json::Value;
@@ -56,7 +57,7 @@ pub(super) fn both(ranges: &[Place], sweep: &[Place]) -> Vec<Place> {
 }
 
 /// Every combination of the values of a sweep, those of the command line included.
-pub(super) fn sweep(checker: &Checker<'_>, written: &Sweep) -> Result<Vec<Place>> {
+pub(super) fn sweep(checker: &Checker<'_>, task: &dyn Task, written: &Sweep) -> Result<Vec<Place>> {
     let values = |all: &Value| all.as_array().cloned().unwrap_or_else(|| vec![all.clone()]);
     let mut sweep: BTreeMap<_, _> = written.iter().map(|(key, all)| (key.clone(), values(all))).collect();
     sweep.extend(checker.overrides.sweep.iter().cloned());
@@ -64,6 +65,17 @@ pub(super) fn sweep(checker: &Checker<'_>, written: &Sweep) -> Result<Vec<Place>
     let mut places = if sweep.is_empty() { Vec::new() } else { vec![Place::default()] };
     for (key, values) in &sweep {
         ensure!(!values.is_empty(), "{}: the sweep over {key} has no values", checker.file);
+        // However it is spelled, a value is one place.
+        let normal: Vec<Value> = values.iter().map(|value| normal(checker, task, key, value)).collect();
+        let earlier = |k: usize| (0..k).find(|&j| normal[j] == normal[k]).map(|j| (&values[j], &values[k]));
+        if let Some((first, value)) = (0..values.len()).find_map(earlier) {
+            let [first, value] = [first, value].map(plain);
+            let text = match first == value {
+                true => format!("{value} is there twice; leave one out"),
+                false => format!("{first} and {value} are the same {key}; leave one of them out"),
+            };
+            return Err(Error::Request(text)).at(|| checker.line_of_swept(key));
+        }
         let one = |place: &Place, value: &Value| {
             let own = if several { format!("{key} {}", label_of(value)) } else { label_of(value) };
             let parts: Vec<_> = place.parts.iter().cloned().chain([(key.clone(), own)]).collect();
@@ -74,6 +86,14 @@ pub(super) fn sweep(checker: &Checker<'_>, written: &Sweep) -> Result<Vec<Place>
         places = places.iter().flat_map(|place| values.iter().map(move |value| one(place, value))).collect();
     }
     Ok(places)
+}
+
+/// A value as records keep it, if whoever has the setting takes it.
+fn normal(checker: &Checker<'_>, task: &dyn Task, key: &str, value: &Value) -> Value {
+    let options = checker.catalogue.modules().iter().flat_map(|entry| entry.single.options).copied();
+    let declared = task.settings().into_iter().chain(options).find(|setting| setting.name == key);
+    let checked = declared.and_then(|declared| declared.check(&setting(value)?).ok());
+    checked.map_or_else(|| value.clone(), |checked| json(&checked))
 }
 
 /// The ranges of a task that has such, or one place without a name.

@@ -22,7 +22,13 @@ pub fn read<T: DeserializeOwned>(name: &str, text: &str) -> Result<T> {
 pub fn value(text: &str) -> Option<Value> {
     let text = text.trim();
     let parsed = too_deep(text).is_none().then(|| text.parse::<toml::Value>().ok()).flatten();
-    parsed.and_then(|value| serde_json::to_value(value).ok())
+    // Numbers that are none would be lost, and be shown as what nobody typed.
+    parsed.and_then(|value| serde_json::to_value(value).ok()).filter(|value| !has_null(value))
+}
+
+/// Whether something in a value is nan or infinite, which TOML has and records have not.
+fn has_null(value: &Value) -> bool {
+    value.is_null() || value.as_array().is_some_and(|all| all.iter().any(has_null))
 }
 
 /// An error of the reader as one sentence, after the line that it is about.
@@ -55,7 +61,12 @@ fn repaired(written: &str, message: &str) -> Option<String> {
             if known.contains(&"options") { "; a module's options stand in options = { NAME = … }" } else { "" };
         return Some(format!("{}{inside}", nalm::Error::unknown("key", key, &known)));
     }
-    let (found, wanted) = message.strip_prefix("invalid type: ")?.split_once(", expected ")?;
+    if let Some(key) = message.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`')) {
+        let instead = if key == "phase" { "[[schedule.NAME.phase]]".into() } else { format!("{key} = \"…\"") };
+        return Some(format!("{key} is missing here; write {instead}"));
+    }
+    let message = message.strip_prefix("invalid type: ").or_else(|| message.strip_prefix("invalid value: "))?;
+    let (found, wanted) = message.split_once(", expected ")?;
     if let Some(table) = written.strip_prefix('[').and_then(|rest| rest.split(']').next()) {
         let name = table.trim_matches(['[', ' ']);
         return Some(match (written.starts_with("[["), wanted) {
@@ -66,12 +77,41 @@ fn repaired(written: &str, message: &str) -> Option<String> {
     }
     let (key, value) = written.split_once('=').map(|(key, value)| (key.trim(), value.trim()))?;
     Some(match wanted {
+        "a sequence" if ["model", "section", "expect", "phase"].contains(&key) => {
+            let table = if key == "phase" { "schedule.NAME.phase" } else { key };
+            format!("{key} is a table of its own; write [[{table}]]")
+        }
         "a sequence" => format!("{key} is a list; write {key} = [{value}]"),
         "a map" if key == "steps" => format!("a model's steps go by preset; write steps = {{ PRESET = {value} }}"),
         "a map" => format!("{key} is a table; write {key} = {{ NAME = … }}"),
-        "f64" => format!("{key} is {found}; it must be a number"),
-        _ => format!("{key} is {found}; it must be {wanted}"),
+        // A key that belongs into a table with a name.
+        table if table.starts_with('[') => format!("{key} stands in a table with a name; write {table} above it"),
+        wanted => format!("{key} is {}; it must be {}", plainly(found), meant(wanted)),
     })
+}
+
+/// What was found, as it was written.
+fn plainly(found: &str) -> String {
+    let kinds = ["integer ", "floating point ", "boolean ", "string "];
+    let written = kinds.iter().find_map(|kind| found.strip_prefix(kind)).map(|text| text.trim_matches('`').to_string());
+    written.unwrap_or_else(|| match found {
+        "sequence" => "a list".into(),
+        "map" => "a table".into(),
+        other => other.into(),
+    })
+}
+
+/// What was wanted, in words.
+fn meant(wanted: &str) -> &str {
+    match wanted {
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number, 0 or more",
+        "i32" | "i64" | "isize" => "a whole number",
+        "f32" | "f64" => "a number",
+        "a string" => "text in quotes",
+        "a boolean" => "true or false",
+        other if other.starts_with("struct ") => "a table",
+        other => other,
+    }
 }
 
 /// The first line in which more than [`DEEPEST`] brackets are open.
@@ -138,10 +178,32 @@ mod tests {
             read::<Model>("a.toml", "module = 'snmu'\nnoise = 'batch'").unwrap_err().to_string(),
             "a.toml, line 2: unknown key 'noise' (valid: module, options); a module's options stand in options = { NAME = … }"
         );
+        #[derive(Debug, serde::Deserialize)]
+        #[allow(dead_code, reason = "only its types matter")]
+        struct Typed {
+            title: String,
+            n: Option<u32>,
+            below: Option<f64>,
+            phase: Option<Vec<Model>>,
+        }
+        for (text, want) in [
+            ("title = 3", "title is 3; it must be text in quotes"),
+            ("n = 3", "title is missing here; write title = \"…\""),
+            ("title = 'x'\nn = 'x'", "n is \"x\"; it must be a whole number, 0 or more"),
+            ("title = 'x'\nn = -1", "n is -1; it must be a whole number, 0 or more"),
+            ("title = 'x'\nbelow = [1]", "below is a list; it must be a number"),
+            ("title = 'x'\nphase = 3", "phase is a table of its own; write [[schedule.NAME.phase]]"),
+            ("title = 'x'\nphase = [3]", "phase is 3; it must be a table"),
+        ] {
+            let error = read::<Typed>("a.toml", text).unwrap_err().to_string();
+            let line = text.lines().count();
+            assert_eq!(error, format!("a.toml, line {line}: {want}"));
+        }
         let deep = wrong(&format!("store = {}", "{[]b=".repeat(300_000)));
         assert_eq!(deep, "nalm.toml, line 1: more than 80 brackets are open, one inside the other");
         assert!(["a", "a = ", "=", "[", "a = 1\na = 2"].into_iter().all(|text| wrong(text).lines().count() == 1));
         assert_eq!(value(" [1, 2.5] "), Some(serde_json::json!([1, 2.5])));
+        assert_eq!([value("[nan, 1]"), value("inf"), value("-nan")], [None, None, None]);
         assert_eq!([value("U[1,2]"), value("nmu"), value(&"[".repeat(1_000_000))], [None, None, None]);
     }
 

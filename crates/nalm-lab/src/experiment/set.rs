@@ -107,7 +107,9 @@ pub(super) fn notes(checker: &Checker<'_>, experiment: &Experiment) -> Result<Ve
             return Err(undeclared(checker.catalogue, &tasks, key)).at(|| "--set".into());
         }
         if have.len() < all.len() {
-            let (value, have) = (plain(value), have.join(", "));
+            // Labels may have commas in them.
+            let between = if have.iter().any(|label| label.contains(',')) { "; " } else { ", " };
+            let (value, have) = (plain(value), have.join(between));
             notes.push(format!("{key} = {value} is set for {have}; the other models do not have it"));
         }
     }

@@ -43,6 +43,7 @@ pub(super) struct Written {
 
 /// How much is run. What a section leaves out is the experiment's.
 #[derive(Debug, Deserialize)]
+#[serde(expecting = "[preset.NAME]")]
 pub(super) struct Preset {
     pub(super) seeds: Option<Seeds>,
     /// What this is a reduction to, in words.
@@ -89,7 +90,7 @@ pub(super) struct Section {
     pub(super) ranges: Option<Vec<Spanned<Range>>>,
     pub(super) sweep: Option<Sweep>,
     #[serde(default)]
-    pub(super) preset: BTreeMap<String, Preset>,
+    pub(super) preset: BTreeMap<Spanned<String>, Preset>,
     #[serde(flatten)]
     pub(super) settings: Settings,
 }
@@ -107,7 +108,7 @@ pub(super) struct Model {
     /// A schedule of the experiment or of nalm list schedules; Adam and the module's published recipe if absent.
     pub(super) schedule: Option<Spanned<String>>,
     /// Last step by preset, where it differs from the others'.
-    pub(super) steps: BTreeMap<String, u64>,
+    pub(super) steps: BTreeMap<Spanned<String>, u64>,
 }
 
 impl Model {
@@ -118,11 +119,13 @@ impl Model {
 }
 
 /// How many runs published values are of, and how long these were.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Published {
     pub(super) n: Option<usize>,
     pub(super) steps: Option<u64>,
+    /// Why the file's runs, which are shorter, decide what was published all the same.
+    pub(super) enough: Option<String>,
 }
 
 /// A published statement: a metric, and exactly one of `is`, `below`, `above`, `equals` and `values`.
@@ -169,7 +172,10 @@ pub(super) struct Expect {
 
 /// A published value, with or without its half-width.
 #[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "a published value is a number, or a mean with its half-width: is = 0.9 or is = [3.5, 0.2]"
+)]
 pub(super) enum Value {
     Plain(f64),
     Mean([f64; 2]),

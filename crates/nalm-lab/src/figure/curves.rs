@@ -20,7 +20,7 @@ pub(super) fn followed<'a>(results: &Results<'a>, wanted: fn(&Curve) -> bool) ->
     groups.filter(|(.., rows)| !rows.is_empty()).collect()
 }
 
-/// A run's line: in the model's colour if it is solved, otherwise of dark dashes.
+/// A run's line: in the model's colour if it is solved, otherwise of dashes.
 pub(super) fn line(svg: &mut Svg, points: &[(f64, f64)], is_solved: bool, colour: &str) {
     match is_solved {
         true => svg.polyline(points, colour, 1.2),
@@ -35,7 +35,7 @@ pub(super) fn draw(results: &Results<'_>, paper: Paper) -> Option<Figure> {
     let points = || panels.iter().flat_map(|(.., rows)| rows).flat_map(|(_, curve)| &curve.errors);
     let last = points().map(|p| p.step).max().unwrap_or(1).max(1);
     let grid = Grid::new(paper, 2, 68.0, (paper.choose(330.0, 300.0), 190.0), 74.0);
-    let caption = "Test errors over steps, one line a seed (in the model's colour: solved, dark and dashed: failed)";
+    let caption = "Test errors over steps, one line a seed (in the model's colour: solved, dashed: failed)";
     let mut svg = Svg::new(caption, grid.width);
     let styles = style::of(&results.experiment.models);
     let mut data = vec![record(&[&"panel", &"seed", &"step", &"validation_error", &"test_error", &"sparsity_error"])];
@@ -53,5 +53,5 @@ pub(super) fn draw(results: &Results<'_>, paper: Paper) -> Option<Figure> {
         }
         svg.panel(title, &x, &y, "step", "test error");
     }
-    (!panels.is_empty()).then(|| Figure::new("-curves", svg, grid.height(panels.len()), data))
+    (!panels.is_empty()).then(|| Figure::new("-curves", svg, grid.bottom(panels.len()), data))
 }

@@ -2,7 +2,7 @@
 
 use super::slots::{LEFT, Slots, bar};
 use super::style;
-use super::svg::{Anchor, Paper};
+use super::svg::{Anchor, Paper, wrapped};
 use super::{Figure, columns, estimates, record};
 use crate::experiment::Section;
 use crate::stats::beta;
@@ -88,6 +88,19 @@ fn section_figure(
             let empty = |range: &&usize| !cells.iter().any(|cell| cell.place == ranges[**range]);
             for range in line.clone().collect::<Vec<_>>().iter().filter(empty).filter(|_| k == 0) {
                 slots.svg.text(slots.middle(*range), y.start - 70.0, Anchor::Middle, "not run");
+            }
+            // Where nobody is solved, nothing is known of when; an empty place would look like one that was forgotten.
+            let of_solved = results.metrics.iter().any(|m| m.name == metric && m.over == Over::Solved);
+            let never = |range: &usize| {
+                let mut here = cells.iter().filter(|cell| cell.place == ranges[*range]).peekable();
+                here.peek().is_some() && here.all(|cell| cell.get(metric).mean.is_none())
+            };
+            for range in line.clone().filter(|range| of_solved && never(range)) {
+                let words = wrapped("no run solved", slots.slot() - 4.0);
+                for (k, text) in words.iter().enumerate() {
+                    let below = 15.0 * (k as f64 - 0.5 * (words.len() - 1) as f64);
+                    slots.svg.text(slots.middle(range), y.start - 70.0 + below, Anchor::Middle, text);
+                }
             }
             slots.end(&y);
         }

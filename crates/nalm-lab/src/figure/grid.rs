@@ -40,7 +40,12 @@ impl Grid {
         (Axis::linear(x.0, x.1, left, left + self.size.0), Axis::linear(y.0, y.1, top + self.size.1, top))
     }
 
-    /// Where so many panels end.
+    /// Where so many panels end with their labels.
+    pub(super) fn bottom(&self, panels: usize) -> f64 {
+        self.height(panels) - 32.0
+    }
+
+    /// Where the panel after so many would begin.
     pub(super) fn height(&self, panels: usize) -> f64 {
         self.corner.1 + panels.div_ceil(self.columns) as f64 * self.step.1
     }

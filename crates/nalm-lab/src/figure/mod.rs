@@ -2,6 +2,7 @@
 //! a plotting crate needs configuration, and the bytes depend on nothing but the data.
 
 mod basins;
+mod beyond;
 mod contour;
 mod curves;
 pub mod diagram;
@@ -50,6 +51,7 @@ pub fn list() -> Vec<Kind> {
         kind("bars", "the same with success as bars", |r, p| facets::draw(r, p, true)),
         kind("solved", "the share of seeds that are solved over the steps", solved::draw),
         kind("surfaces", "predictions over the plane", |r, p| one(surfaces::draw(r, p))),
+        kind("beyond", "predictions in the training range and beyond", |r, p| one(beyond::draw(r, p))),
         kind("landscape", "the loss over two weights", |_, p| vec![landscape::draw(p)]),
         kind("basins", "where training ends, by where it starts", |r, p| one(basins::draw(r, p))),
         kind("trajectories", "the way of the weights", |r, p| one(trajectories::draw(r, p))),

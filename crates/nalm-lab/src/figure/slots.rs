@@ -1,6 +1,7 @@
 //! Panels one below the other over the same slots, each with room for several marks. Slots that do not fit beside each other go on in
 //! further lines of panels.
 
+use super::facets::ZERO;
 use super::parts;
 use super::style::Style;
 use super::svg::{Anchor, Axis, Paper, Svg, text_width, wrapped};
@@ -93,7 +94,14 @@ impl Slots {
     pub(super) fn axis(&self, logarithmic: bool, estimates: impl Iterator<Item = Estimate>) -> Axis {
         let (bottom, top) = self.ends();
         match logarithmic {
-            true => Axis::logarithmic(estimates.flat_map(parts).flatten(), bottom, top),
+            true => {
+                // What is 0, or an interval that almost reaches it, is on the edge: the others need the room.
+                let all: Vec<[Option<f64>; 3]> = estimates.map(parts).collect();
+                let means = all.iter().filter_map(|[mean, ..]| *mean).filter(|mean| *mean > ZERO);
+                let least = 0.01 * means.fold(f64::INFINITY, f64::min);
+                let shown = |v: &f64| !least.is_finite() || *v >= least;
+                Axis::logarithmic(all.into_iter().flatten().flatten().filter(shown), bottom, top)
+            }
             false => Axis::linear(0.0, 1.0, bottom, top),
         }
     }
@@ -158,4 +166,25 @@ impl Slots {
 /// The path of a bar.
 pub(super) fn bar(left: f64, wide: f64, low: f64, high: f64) -> String {
     format!("M{left:.1} {low:.1}V{high:.1}h{wide:.1}V{low:.1}Z")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is 0 lies on the edge, and leaves the room to the others.
+    #[test]
+    fn a_zero_does_not_stretch_an_axis() {
+        let slots = Slots::new(Paper::Page, "title", vec![[String::new(), String::new()]], 1, 0.1);
+        let estimate = |mean, lower, upper| Estimate { mean: Some(mean), lower: Some(lower), upper: Some(upper) };
+        let zero = estimate(ZERO, ZERO, ZERO);
+        let some = [estimate(2e-6, 1e-6, 4e-6), estimate(5e-6, 1e-13, 8e-6)];
+        let alone = slots.axis(true, some.into_iter());
+        let axis = slots.axis(true, some.into_iter().chain([zero]));
+        assert_eq!(axis.ticks(), alone.ticks());
+        assert!(axis.ticks().iter().all(|(tick, _)| *tick >= 1e-8), "{:?}", axis.ticks());
+        assert_eq!(axis.at(ZERO), axis.start);
+        // Of zeros alone, there is an axis, too.
+        assert!(slots.axis(true, [zero].into_iter()).ticks().len() > 1);
+    }
 }

@@ -6,6 +6,7 @@ use super::svg::{Axis, Paper, Svg};
 use super::{Figure, record};
 use crate::experiment::{Group, Section};
 use crate::stats::kaplan_meier::{self, Run, Step};
+use crate::summary::survival::of_row;
 use crate::summary::{Results, of_section};
 use crate::task::Measures;
 
@@ -51,21 +52,29 @@ fn section_figure(results: &Results<'_>, paper: Paper, index: usize, section: &S
     let groups = || experiment.groups.iter().filter(|g| g.section == index && experiment.is_sampled(g));
     let lines_at = |place: &str| -> Vec<Line> {
         let own = groups().filter(|group| group.place == place);
-        own.map(|group| Line::new(group, experiment.standing(group), &results.survival(group)))
-            .filter(|line| line.n > 0)
-            .collect()
+        let runs = |group| results.common_rows(group).into_iter().filter_map(of_row).collect::<Vec<Run>>();
+        own.map(|group| Line::new(group, experiment.standing(group), &runs(group))).filter(|line| line.n > 0).collect()
     };
     let mut panels: Vec<(&str, Vec<Line>)> =
         section.places.iter().map(|place| (place.as_str(), lines_at(place))).collect();
     panels.retain(|(_, lines)| !lines.is_empty());
+    // Lines along the floor need no panel to say so.
+    let is_solved = |lines: &[Line]| lines.iter().any(|line| !line.curve.is_empty());
+    let never: Vec<&str> = panels.iter().filter(|(_, lines)| !is_solved(lines)).map(|(place, _)| *place).collect();
+    panels.retain(|(_, lines)| is_solved(lines));
+    let common = groups().any(|group| {
+        let shown = panels.iter().any(|(place, _)| group.place == *place);
+        shown && results.common_rows(group).len() < results.of(group).len()
+    });
     let lines = || panels.iter().flat_map(|(_, lines)| lines);
     let first = lines().filter_map(|line| line.curve.first()).map(|step| step.at).reduce(f64::min)?;
     let last = lines().map(|line| line.until).fold(0.0, f64::max);
     // Where all have as many runs, that is said once.
     let one = lines().map(|line| line.n).next().filter(|n| lines().all(|line| line.n == *n));
     let n = one.map_or(String::new(), |n| format!(", n = {n} each"));
+    let common = if common { "; only seeds that all models of a range have" } else { "" };
     let caption =
-        format!("Share of seeds that are solved, over the steps (1 - Kaplan-Meier{n}){}", of_section(section));
+        format!("Share of seeds that are solved, over the steps (1 - Kaplan-Meier{n}{common}){}", of_section(section));
     let grid = Grid::new(paper, 3, 60.0, (paper.choose(205.0, 300.0), 150.0), 64.0);
     let mut svg = Svg::new(&caption, grid.width);
     let styles = style::of(&experiment.models);
@@ -96,6 +105,9 @@ fn section_figure(results: &Results<'_>, paper: Paper, index: usize, section: &S
         notes.extend((!alike).then(|| format!("{place}: n = {}.", counts().collect::<Vec<_>>().join(", "))));
         svg.panel(&title, &x, &y, "step", "solved");
     }
+    notes.extend(
+        (!never.is_empty()).then(|| format!("Left out, because no run is solved there: {}.", never.join(", "))),
+    );
     let mut models: Vec<usize> = lines().map(|line| line.model).collect();
     models.sort_unstable();
     models.dedup();

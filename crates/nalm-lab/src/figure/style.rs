@@ -149,9 +149,51 @@ pub fn of<T: AsRef<str>>(models: &[T]) -> Vec<Style> {
     for (k, model) in models.iter().enumerate().filter(|(k, _)| taken[*k].is_none()).collect::<Vec<_>>() {
         let hash = model.as_ref().bytes().fold(7usize, |hash, byte| (31 * hash + usize::from(byte)) % 100_003);
         let around = (0..STYLES.len()).map(|step| (hash + 5 * step) % STYLES.len());
-        taken[k] = around.chain(STYLES.len()..).find(|style| !taken.contains(&Some(*style)));
+        let free: Vec<usize> = around.filter(|style| !taken.contains(&Some(*style))).collect();
+        let room = |style: &usize| {
+            let others = taken.iter().flatten().filter(|other| **other < STYLES.len());
+            others.map(|other| distance(STYLES[*style].0, STYLES[*other].0)).fold(f64::INFINITY, f64::min)
+        };
+        // The first that looks like no other; where all do, the one that does least.
+        let clear = free.iter().copied().find(|style| room(style) >= CLEAR);
+        let farthest = || free.iter().copied().max_by(|a, b| room(a).total_cmp(&room(b)));
+        let more = || (STYLES.len()..).find(|style| !taken.contains(&Some(*style)));
+        taken[k] = clear.or_else(farthest).or_else(more);
     }
     taken.into_iter().map(|style| Style(style.unwrap_or(0))).collect()
+}
+
+/// How far apart two colours must look at least, where there is a choice.
+const CLEAR: f64 = 0.17;
+
+/// How far apart two colours look.
+fn distance(a: &str, b: &str) -> f64 {
+    let (a, b) = (oklab(linear(a)), oklab(linear(b)));
+    a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt()
+}
+
+/// The light of a colour: red, green and blue.
+fn linear(colour: &str) -> [f64; 3] {
+    [1, 3, 5].map(|k| {
+        let v = f64::from(u8::from_str_radix(&colour[k..k + 2], 16).unwrap_or(0)) / 255.0;
+        if v <= 0.04045 { v / 12.92 } else { libm::pow((v + 0.055) / 1.055, 2.4) }
+    })
+}
+
+/// Oklab, in which distances are about as large as they look.
+fn oklab(rgb: [f64; 3]) -> [f64; 3] {
+    let times = |m: [[f64; 3]; 3], v: [f64; 3]| m.map(|row| row.iter().zip(v).map(|(a, b)| a * b).sum::<f64>());
+    let cones = [
+        [0.4122214708, 0.5363325363, 0.0514459929],
+        [0.2119034982, 0.6806995451, 0.1073969566],
+        [0.0883024619, 0.2817188376, 0.6299787005],
+    ];
+    let lab = [
+        [0.2104542553, 0.7936177850, -0.0040720468],
+        [1.9779984951, -2.4285922050, 0.4505937099],
+        [0.0259040371, 0.7827717662, -0.8086757660],
+    ];
+    times(lab, times(cones, rgb.map(|v| v.max(0.0))).map(libm::cbrt))
 }
 
 fn known(name: &str) -> Option<usize> {
@@ -164,34 +206,11 @@ mod tests {
     use super::super::svg::PAPERS;
     use super::*;
 
-    fn linear(colour: &str) -> [f64; 3] {
-        [1, 3, 5].map(|k| {
-            let v = f64::from(u8::from_str_radix(&colour[k..k + 2], 16).unwrap()) / 255.0;
-            if v <= 0.04045 { v / 12.92 } else { ((v + 0.055) / 1.055).powf(2.4) }
-        })
-    }
-
     /// The contrast of the guidelines for accessible pages, which want 3 for graphics.
     fn contrast(a: &str, b: &str) -> f64 {
         let light = |c: &str| linear(c).iter().zip([0.2126, 0.7152, 0.0722]).map(|(v, w)| v * w).sum::<f64>() + 0.05;
         let (a, b) = (light(a), light(b));
         a.max(b) / a.min(b)
-    }
-
-    /// Oklab, in which distances are about as large as they look.
-    fn oklab(rgb: [f64; 3]) -> [f64; 3] {
-        let times = |m: [[f64; 3]; 3], v: [f64; 3]| m.map(|row| row.iter().zip(v).map(|(a, b)| a * b).sum::<f64>());
-        let cones = [
-            [0.4122214708, 0.5363325363, 0.0514459929],
-            [0.2119034982, 0.6806995451, 0.1073969566],
-            [0.0883024619, 0.2817188376, 0.6299787005],
-        ];
-        let lab = [
-            [0.2104542553, 0.7936177850, -0.0040720468],
-            [1.9779984951, -2.4285922050, 0.4505937099],
-            [0.0259040371, 0.7827717662, -0.8086757660],
-        ];
-        times(lab, times(cones, rgb.map(|v| v.max(0.0))).map(f64::cbrt))
     }
 
     /// How far apart two colours look, to most people and to those without one kind of cone (Machado, Oliveira and Fernandes 2009).
@@ -236,6 +255,19 @@ mod tests {
         assert_eq!(styles[60], alone);
         let colours: std::collections::BTreeSet<String> = styles.iter().map(|style| style.colour()).collect();
         assert_eq!(colours.len(), many.len());
+    }
+
+    /// Units with options of their own stand beside those that they are compared with.
+    #[test]
+    fn what_is_in_no_table_looks_unlike_its_company() {
+        for noise in ["U[1,2]", "U[1,3]", "U[2,4]", "batch", "constant(3)"] {
+            let models = ["NMU".into(), "sNMU".into(), "stgNMU".into(), format!("sNMU noise={noise}")];
+            let styles = of(&models);
+            for other in &styles[..3] {
+                let apart = distance(&styles[3].colour(), &other.colour());
+                assert!(apart >= CLEAR, "{noise}: {} and {}: {apart}", styles[3].colour(), other.colour());
+            }
+        }
     }
 
     /// Also that names which are the same in two experiments look the same there; where this fails, the table wants a line.

@@ -45,7 +45,7 @@ pub(super) fn draw(results: &Results<'_>, paper: Paper) -> Option<Figure> {
         }
     }
     scale(&mut svg, low, high, (scale_left, grid.corner.1));
-    Some(Figure::new("-surfaces", svg, grid.height(panels.len()), data))
+    Some(Figure::new("-surfaces", svg, grid.bottom(panels.len()), data))
 }
 
 /// The bins of all points, neighbours of the same bin in one rectangle, and the two squares.

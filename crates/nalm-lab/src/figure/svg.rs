@@ -7,7 +7,7 @@ use std::fmt::{Display, Write};
 pub(super) const PAPERS: (&str, &str) = ("#ffffff", "#14171c");
 
 /// Colours of lines and areas that are no model, with their counterparts on black paper.
-const NEUTRAL: [(&str, &str); 9] = [
+const NEUTRAL: [(&str, &str); 10] = [
     ("#333333", "#d8dde3"),
     ("#000000", "#f2f4f6"),
     ("#666666", "#a3abb5"),
@@ -17,6 +17,7 @@ const NEUTRAL: [(&str, &str); 9] = [
     ("#eeeeee", "#272b32"),
     ("#f4f4f4", "#1d2127"),
     ("#d7e6f2", "#22384a"),
+    ("#f7f9fb", "#1b2027"),
 ];
 
 /// What a figure is drawn for.
@@ -58,6 +59,8 @@ pub fn text_width(text: &str) -> f64 {
 /// A drawing under way. Lengths are in its own units, of which text is 12 high.
 pub struct Svg {
     body: String,
+    /// Colours of lines of this drawing alone, with their counterparts on black paper.
+    lines: Vec<(String, String)>,
     pub(super) title: String,
     width: f64,
 }
@@ -76,7 +79,7 @@ pub enum Anchor {
 impl Svg {
     /// An empty drawing.
     pub fn new(title: &str, width: f64) -> Self {
-        Self { body: String::new(), title: title.into(), width }
+        Self { body: String::new(), lines: Vec::new(), title: title.into(), width }
     }
 
     /// Adds markup.
@@ -107,6 +110,12 @@ impl Svg {
     /// A path without filling.
     pub fn stroke(&mut self, d: &str, colour: &str, width: f64) {
         self.put(format!("<path d=\"{d}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\"/>"));
+    }
+
+    /// A path without filling, in a colour on white paper and another one on black paper.
+    pub(super) fn stroke_on_both(&mut self, d: &str, (light, dark): (String, String), width: f64) {
+        self.stroke(d, &light, width);
+        self.lines.push((light, dark));
     }
 
     /// A path without outline.
@@ -155,8 +164,13 @@ impl Svg {
 
     /// A cross.
     pub fn cross(&mut self, x: f64, y: f64, size: f64, colour: &str) {
-        let side = 2.0 * size;
-        let d = format!("M{:.1} {:.1}l{side} {side}m0 -{side}l-{side} {side}", x - size, y - size);
+        self.stroke(&crossed(x, y, size), colour, 2.0);
+    }
+
+    /// A cross with white around it, which shows on any ground and on both papers.
+    pub(super) fn cross_on_white(&mut self, x: f64, y: f64, size: f64, colour: &str) {
+        let d = crossed(x, y, size);
+        self.stroke(&d, "#ffffff", 5.0);
         self.stroke(&d, colour, 2.0);
     }
 
@@ -235,15 +249,20 @@ impl Svg {
 
     /// The whole document.
     pub fn finish(self, height: f64) -> String {
-        let Self { body, title, width } = self;
+        let Self { body, mut lines, title, width } = self;
         let (white, black) = PAPERS;
         // What has a counterpart on black paper is found by its colour, so that nothing that draws needs to know about it.
         let used = style::pairs().chain(NEUTRAL).filter(|(light, _)| body.contains(&format!("=\"{light}\"")));
-        let dark: String =
-            used.map(|(a, b)| format!("[fill=\"{a}\"]{{fill:{b}}}[stroke=\"{a}\"]{{stroke:{b}}}")).collect();
+        lines.sort();
+        lines.dedup();
+        let lines = lines.iter().map(|(a, b)| format!("[stroke=\"{a}\"]{{stroke:{b}}}"));
+        let dark = used.map(|(a, b)| format!("[fill=\"{a}\"]{{fill:{b}}}[stroke=\"{a}\"]{{stroke:{b}}}"));
+        let dark: String = dark.chain(lines).collect();
+        // The narrowest telephones have 360 units for the 400 of a drawing, and letters of 11 can be read.
+        let letters = if (width - Paper::Phone.width()).abs() < 0.5 { "12.3" } else { "12" };
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" \
-             width=\"{width:.0}\" height=\"{height:.0}\" font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\" font-size=\"12\">\n<title>{}</title>\n\
+             width=\"{width:.0}\" height=\"{height:.0}\" font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\" font-size=\"{letters}\">\n<title>{}</title>\n\
              <style>@media (prefers-color-scheme:dark){{.paper{{fill:{black}}}text:not([fill]){{fill:#e3e6ea}}{dark}}}</style>\n\
              <rect class=\"paper\" width=\"{width:.0}\" height=\"{height:.0}\" fill=\"{white}\"/>\n{body}</svg>\n",
             escape(&title)
@@ -273,6 +292,12 @@ pub fn polyline(points: &[(f64, f64)]) -> String {
         write!(d, "{}{x:.1} {y:.1}", if k == 0 { "M" } else { "L" }).expect("a string takes everything");
     }
     d
+}
+
+/// The path of a cross.
+fn crossed(x: f64, y: f64, size: f64) -> String {
+    let side = 2.0 * size;
+    format!("M{:.1} {:.1}l{side} {side}m0 -{side}l-{side} {side}", x - size, y - size)
 }
 
 /// The path of a circle.
@@ -449,6 +474,13 @@ mod tests {
             "{text}"
         );
         assert!(!text.contains("#56b4e9"), "only what is used: {text}");
+        let mut svg = Svg::new("title", Paper::Phone.width());
+        svg.stroke_on_both("M0 0h1", ("#123456".into(), "#fedcba".into()), 1.0);
+        let phone = svg.finish(50.0);
+        assert!(phone.contains("[stroke=\"#123456\"]{stroke:#fedcba}"), "{phone}");
+        // At 360 pixels, letters of eleven.
+        let size = |text: &str| text.split("font-size=\"").nth(1).unwrap().split('"').next().unwrap().parse::<f64>();
+        assert!(size(&phone).unwrap() * 360.0 / Paper::Phone.width() >= 11.0 && size(&text).unwrap() == 12.0);
         roxmltree::Document::parse(&text).unwrap();
     }
 

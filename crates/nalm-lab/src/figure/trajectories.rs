@@ -2,6 +2,7 @@
 
 use super::curves::{Followed, followed, line};
 use super::grid::Grid;
+use super::landscape;
 use super::style;
 use super::svg::{Paper, Svg, circle};
 use super::{Figure, number, record};
@@ -17,13 +18,20 @@ pub(super) fn draw(results: &Results<'_>, paper: Paper) -> Option<Figure> {
     let mut groups = groups(results);
     groups.retain(|(.., rows)| rows.iter().any(|(_, curve)| !curve.weights.is_empty()));
     let grid = Grid::new(paper, 2, 60.0, (paper.choose(330.0, 320.0), paper.choose(330.0, 320.0)), 66.0);
-    let caption = "Weights on their way (in the model's colour: solved, dark and dashed: failed; dots: where they start), the same \
-                   seeds in every panel";
-    let mut svg = Svg::new(caption, grid.width);
+    let losses: Vec<_> =
+        groups.iter().map(|(.., rows)| rows.first().and_then(|(row, _)| landscape::loss_of(&row.spec))).collect();
+    let thin = if losses.iter().any(Option::is_some) { "; thin lines: equal mean losses" } else { "" };
+    let caption = format!(
+        "Weights on their way (in the model's colour: solved, dashed: failed; dots: where they start), the same seeds in every panel{thin}"
+    );
+    let mut svg = Svg::new(&caption, grid.width);
     let styles = style::of(&results.experiment.models);
     let mut data = vec![record(&[&"panel", &"seed", &"solved", &"updates", &"w1", &"w2"])];
     for (k, (title, model, rows)) in groups.iter().enumerate() {
         let (x, y) = grid.axes(k, (0.0, 1.0), (0.0, 1.0));
+        if let Some(loss) = losses[k] {
+            landscape::contours(&mut svg, loss, &x, &y);
+        }
         // Failed ones last, so that they are on top.
         let mut rows: Vec<_> = rows.iter().collect();
         rows.sort_by_key(|(row, _)| (!row.is_solved(), row.spec.seed()));
@@ -42,5 +50,5 @@ pub(super) fn draw(results: &Results<'_>, paper: Paper) -> Option<Figure> {
         }
         svg.panel(title, &x, &y, "w1", "w2");
     }
-    (!groups.is_empty()).then(|| Figure::new("-trajectories", svg, grid.height(groups.len()), data))
+    (!groups.is_empty()).then(|| Figure::new("-trajectories", svg, grid.bottom(groups.len()), data))
 }

@@ -46,6 +46,11 @@ pub fn read(files: &dyn Files, path: &Path) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Whether two paths lead to one file that is there.
+pub fn is_same(a: &Path, b: &Path) -> bool {
+    matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
+}
+
 /// Writes a file: whoever looks at it sees the old one or the new one, whatever happens meanwhile.
 pub fn replace(files: &dyn Files, path: &Path, bytes: &[u8]) -> Result<()> {
     write(files, path, |out| out.write_all(bytes))

@@ -30,6 +30,8 @@ pub struct Answer {
     pub outside: Vec<usize>,
     /// What the search took.
     pub seconds: f64,
+    /// What stands before decimals in the file: `.` or `,`.
+    pub decimal: char,
 }
 
 /// The languages of an answer, by their names in JSON.
@@ -46,7 +48,7 @@ pub const LANGUAGES: [(&str, Language); 7] = [
 impl Answer {
     /// What a search answered.
     pub fn new(target: &str, inputs: Vec<String>, headers: Vec<String>, report: Report, seconds: f64) -> Self {
-        Self { target: target.into(), inputs, headers, report, outside: Vec::new(), seconds }
+        Self { target: target.into(), inputs, headers, report, outside: Vec::new(), seconds, decimal: '.' }
     }
 
     /// The same with the rows that were held back.
@@ -67,8 +69,24 @@ impl Answer {
         self.headers.iter().map(String::as_str).filter(|name| used.contains(name)).collect()
     }
 
-    /// An expression over the file's columns in a language.
+    /// The same for a file whose decimals stand after this: `.` or `,`.
+    pub fn decimal(mut self, decimal: char) -> Self {
+        self.decimal = decimal;
+        self
+    }
+
+    /// An expression over the file's columns in a language. For a spreadsheet it is what can be typed into one that writes decimals as the file does: after commas, and then
+    /// with semicolons between arguments.
     pub fn write(&self, expression: &Expression, language: Language) -> String {
+        let text = self.written(expression, language);
+        match language {
+            Language::Spreadsheet if self.decimal == ',' => text.replace(',', ";").replace('.', ","),
+            _ => text,
+        }
+    }
+
+    /// An expression in a language, whoever reads it.
+    fn written(&self, expression: &Expression, language: Language) -> String {
         match language {
             Language::Spreadsheet => format!("={}", expression.write_for(language, &self.headers)),
             _ => expression.write_for(language, &self.headers),
@@ -80,7 +98,7 @@ impl Answer {
         let best = self.best();
         let texts = |expression: &Expression| -> Value {
             let all =
-                LANGUAGES.iter().map(|(name, language)| (name.to_string(), self.write(expression, *language).into()));
+                LANGUAGES.iter().map(|(name, language)| (name.to_string(), self.written(expression, *language).into()));
             Value::Object(all.collect())
         };
         let candidates = self.report.candidates.iter().map(|candidate| {

@@ -7,6 +7,7 @@ use nalm::Table;
 use nalm::expression::{Expression, Language};
 use nalm_fit::{Flag, Noise, Precision, Verdict};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -183,8 +184,15 @@ impl Models {
             format: u32,
             version: String,
         }
+        // A file of tensors begins with the length of its description, which is JSON.
+        let network = bytes.get(8) == Some(&b'{') && bytes.get(5..8) == Some(&[0; 3]);
+        let text = "this is a network, for the library; formulas are saved with the ending .json";
+        ensure!(!network, "{text}");
+        // Whoever changed a file by hand wants to know where it is wrong; of another file, no key would help.
+        let is_ours = serde_json::from_slice::<Value>(bytes).is_ok_and(|value| value.get("format").is_some());
         let wrong = |error: serde_json::Error| {
-            Error::Request(format!("this is no file of formulas ({error}); nalm fit --save writes one"))
+            let why = if is_ours { format!(": {error}") } else { String::new() };
+            Error::Request(format!("this is no file of formulas{why}; nalm fit --save FILE.json writes one"))
         };
         let form: Form = serde_json::from_slice(bytes).map_err(wrong)?;
         ensure!(
@@ -221,7 +229,10 @@ mod tests {
             ("a * `b c`", "a * (", "cannot read a formula"),
             ("a * `b c`", "a * d", "needs the column 'd'"),
             ("1e-9", "-1", "the tolerance of 't' is -1"),
-            ("\"target\"", "\"goal\"", "this is no file of formulas (missing field `target`"),
+            ("\"target\"", "\"goal\"", "no file of formulas: missing field `target` at line "),
+            ("\"version\"", "\"by\"", "no file of formulas: missing field `version` at line "),
+            ("\"format\":1", "\"format\":\"1\"", "invalid type: string \"1\", expected u32 at line 1"),
+            ("\"format\":1", "\"from\":1", "this is no file of formulas; nalm fit"),
             ("{\"format\"", "[{\"format\"", "this is no file of formulas"),
         ] {
             let error = Models::parse(GOOD.replacen(from, to, 1).as_bytes()).unwrap_err().to_string();

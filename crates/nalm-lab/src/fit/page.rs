@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::figure::style::Style;
 use crate::figure::svg::{Axis, Paper, Svg};
 use crate::report::page::Block;
-use crate::stats::shown::{plain, significant};
+use crate::stats::shown::{interval, plain, significant};
 use nalm::Table;
 
 /// More points than this are nothing to look at.
@@ -27,7 +27,8 @@ pub(super) fn blocks(answer: &Answer, table: &Table, title: &str) -> Result<Vec<
     let intervals = answer.best().map_or(&[][..], |best| &best.coefficients);
     let intervals = intervals.iter().filter(|c| c.low < c.high);
     let intervals = intervals.map(|c| {
-        format!("constant {}, between {} and {}", plain(c.value), significant(c.low, 6), significant(c.high, 6))
+        let [low, high] = interval(c.low, c.value, c.high);
+        format!("constant {}, between {low} and {high}", plain(c.value))
     });
     blocks.push(Block::List(report.flags.iter().map(ToString::to_string).chain(intervals).collect()));
     if let Some(best) = answer.best() {

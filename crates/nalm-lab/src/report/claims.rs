@@ -5,10 +5,10 @@ use super::table;
 use crate::error::Result;
 use crate::experiment::statements::{self, Statement};
 use crate::files::{self, Files};
-use crate::summary::verdict::{FROM_THE_END, MARGIN, counts, together};
+use crate::summary::verdict::{FROM_THE_END, MARGIN, PAIRS, WIDE, counts, reduced_together, together};
 use crate::summary::{Comparison, Results, Verdict};
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Rows that speak about statements: those of one experiment.
@@ -28,6 +28,7 @@ struct Piece {
     difference: String,
     known: Option<String>,
     n: usize,
+    sample: BTreeSet<(String, u64)>,
     verdict: Verdict,
 }
 
@@ -37,6 +38,7 @@ struct Part {
     place: String,
     published: String,
     pieces: Vec<Piece>,
+    verdict: Verdict,
 }
 
 /// A statement and what became of it.
@@ -56,7 +58,7 @@ pub fn claims(evidence: &[Evidence<'_>]) -> Vec<Claim> {
         let parts = parts(statement, evidence, &compared);
         let verdict = match statement.not_comparable {
             Some(_) => Verdict::NotComparable,
-            None => together(parts.iter().map(|part| part.pieces[0].verdict)),
+            None => together(parts.iter().map(|part| part.verdict)),
         };
         Claim { statement, parts, verdict }
     };
@@ -81,21 +83,31 @@ fn parts(statement: &Statement, evidence: &[Evidence<'_>], compared: &[(usize, V
                 place,
                 published: c.published.clone(),
                 pieces: Vec::new(),
+                verdict: Verdict::NotRun,
             });
             let (ours, difference, known) = (c.ours.clone(), c.difference.clone(), e.known.clone());
-            part.pieces.push(Piece { of: *of, ours, difference, known, n: c.n, verdict: c.verdict });
+            let (sample, verdict) = (c.sample.clone(), c.verdict);
+            part.pieces.push(Piece { of: *of, ours, difference, known, n: c.n, sample, verdict });
         }
     }
     let mut parts: Vec<Part> = order.iter().filter_map(|key| parts.remove(key)).collect();
-    // The published streams where they give the published digits; otherwise whatever has most runs.
+    // The published streams where they give the published digits; otherwise whatever has most runs, of equally many the published streams.
     let rank = |piece: &Piece| {
-        (piece.verdict != Verdict::Identical, piece.verdict == Verdict::NotRun, Reverse(piece.n), piece.of)
+        let other_streams = piece.sample.first().is_none_or(|(stream, _)| stream != "reference");
+        let not_run = piece.verdict == Verdict::NotRun;
+        (piece.verdict != Verdict::Identical, not_run, Reverse(piece.n), other_streams, piece.of)
     };
     for part in &mut parts {
         part.pieces.sort_by_key(rank);
         // Experiments that lack the runs say nothing where another has them.
         let run = part.pieces.iter().filter(|piece| piece.verdict != Verdict::NotRun).count();
         part.pieces.truncate(run.max(1));
+        part.verdict = part.pieces[0].verdict;
+        // At a reduced scale no experiment is nearer to the paper than all others: where they go different ways, there is no direction.
+        if part.pieces.iter().all(|piece| (Verdict::ReducedFor..=Verdict::NotComparable).contains(&piece.verdict)) {
+            let all = part.pieces.iter().map(|piece| piece.verdict);
+            part.verdict = reduced_together(all).unwrap_or(part.verdict);
+        }
     }
     parts
 }
@@ -106,17 +118,17 @@ impl Claim {
         if let Some(reason) = &self.statement.not_comparable {
             return reason.clone();
         }
-        let run: Vec<&Part> = self.parts.iter().filter(|part| part.pieces[0].verdict != Verdict::NotRun).collect();
+        let run: Vec<&Part> = self.parts.iter().filter(|part| part.verdict != Verdict::NotRun).collect();
         if run.is_empty() {
             return "–".into();
         }
-        let worst = run.iter().map(|part| part.pieces[0].verdict).max();
-        let deciding: Vec<&Part> = run.iter().copied().filter(|part| Some(part.pieces[0].verdict) == worst).collect();
+        let worst = run.iter().map(|part| part.verdict).max();
+        let deciding: Vec<&Part> = run.iter().copied().filter(|part| Some(part.verdict) == worst).collect();
         let all = self.parts.len();
         let shown = deciding.iter().take(if all <= 4 { 4 } else { 2 }).map(|part| part.in_words());
         let mut text = shown.collect::<Vec<_>>().join("; ");
         if all > deciding.len().min(if all <= 4 { 4 } else { 2 }) {
-            text = format!("{all} parts, {}; {}{text}", counts(self.parts.iter().map(|p| p.pieces[0].verdict)), {
+            text = format!("{all} parts, {}; {}{text}", counts(self.parts.iter().map(|p| p.verdict)), {
                 if deciding.len() < all || all > 4 { "such as " } else { "" }
             });
         }
@@ -125,7 +137,7 @@ impl Claim {
 
     /// Why ours differs, and what else a reader should know.
     pub fn reason(&self) -> String {
-        let known = self.parts.iter().filter(|part| part.pieces[0].verdict == Verdict::Differs);
+        let known = self.parts.iter().filter(|part| part.verdict == Verdict::Differs);
         let mut reasons: Vec<&str> = known.filter_map(|part| part.pieces[0].known.as_deref()).collect();
         reasons.dedup();
         reasons.push(&self.statement.note);
@@ -142,12 +154,22 @@ impl Part {
         } else {
             format!(" ({})", best.difference)
         };
-        let mut others: Vec<&str> = self.pieces[1..].iter().filter(|p| p.n > 0).map(|p| p.ours.as_str()).collect();
-        others.dedup();
-        // The other half of the truth: what runs of other seeds say.
-        let others = match best.verdict == Verdict::Identical && !others.is_empty() {
-            true => format!(" (other seeds: {})", others.join("; ")),
-            false => String::new(),
+        // The other half of the truth: what runs of other seeds say, and those of another network or another size. The same seeds once more
+        // are none of these.
+        let is_reduced = (Verdict::ReducedFor..=Verdict::NotComparable).contains(&self.verdict);
+        let mut others: Vec<&Piece> = Vec::new();
+        for piece in self.pieces[1..].iter().filter(|piece| piece.n > 0) {
+            let known = |other: &&Piece| piece.sample.is_subset(&other.sample);
+            if is_reduced || !std::iter::once(best).chain(others.iter().copied()).any(|other| known(&other)) {
+                others.push(piece);
+            }
+        }
+        let shown = others.iter().map(|piece| piece.ours.as_str()).collect::<Vec<_>>().join("; ");
+        let others = match (best.verdict == Verdict::Identical, is_reduced) {
+            _ if shown.is_empty() => String::new(),
+            (true, _) => format!(" (other seeds: {shown})"),
+            (_, true) => format!(" (another experiment: {shown})"),
+            _ => String::new(),
         };
         format!("{}{on}: {}{difference}{others}", self.model, best.ours)
     }
@@ -164,6 +186,11 @@ pub fn headline(claims: &[Claim]) -> String {
     if others.is_empty() { all } else { format!("{all} Not among these: {}.", others.join(", ")) }
 }
 
+/// The headline of a page of claims.
+pub(super) fn headline_of(page: &str) -> Option<&str> {
+    page.lines().find(|line| line.starts_with("Of ") && line.contains(" statements of the paper: "))
+}
+
 /// The numbers that texts may quote: the headline, and how many there are of each verdict.
 pub fn numbers(claims: &[Claim]) -> BTreeMap<String, String> {
     let count = |verdict: Verdict| claims.iter().filter(|claim| claim.verdict == verdict).count().to_string();
@@ -176,28 +203,53 @@ pub fn numbers(claims: &[Claim]) -> BTreeMap<String, String> {
     numbers
 }
 
-/// The rule, in words.
-fn rule() -> String {
-    format!(
-        "A rate differs where Newcombe's 95 % interval of the difference from the published one, with the runs that was of, excludes 0; it is \
-         consistent where the interval contains 0 and its half-width is at most {MARGIN}, and inconclusive where it is wider. A published 0 or 1 \
-         is met only if our interval leaves a distance of at most {FROM_THE_END} open. Means: both half-widths in quadrature. Orders: exact \
-         McNemar or sign tests over common seeds at 5 %, adjusted by Holm over ranges; otherwise a direction only. Equality: two one-sided tests at \
-         5 %, which is to say that the 90 % interval of the difference lies within ± {MARGIN}; rates whose 95 % interval excludes 0 differ. \
-         Identical: the published random streams, length and seeds give the published count of a rate, or the published digits of a mean. \
-         Runs that are shorter than the published ones, and images at a reduced scale or in fewer than five folds, count in none of the first five \
-         numbers; an order of theirs says which way it goes. A rate over all ranges together is not run while one of them lacks seeds that \
-         others have; an order over all ranges is over the seeds that all of them have. A statement is what its \
-         worst part is; where several experiments speak about a part, the one that is \
-         identical counts, or else the one with most runs, and all are listed."
-    )
+/// The rules, in words, with the experiments whose runs are shorter than the published ones and count all the same.
+fn rules(evidence: &[Evidence<'_>]) -> Vec<String> {
+    let mut exceptions: Vec<String> = Vec::new();
+    for Evidence { results, name, .. } in evidence {
+        let reason = results.experiment.expectations.iter().find_map(|e| e.enough.as_deref());
+        exceptions.extend(reason.map(|reason| format!(" The exception is {name}: {reason}.")));
+    }
+    let percent = 100.0 * WIDE;
+    vec![
+        format!(
+            "A rate differs where Newcombe's 95 % interval of the difference from the published one, with the runs that was of, excludes 0; it is \
+             consistent where the interval contains 0 and its half-width is at most {MARGIN}, and inconclusive where it is wider. A published 0 or 1 \
+             is met only if our interval leaves a distance of at most {FROM_THE_END} open. Below 1: consistent with at least one failure; without \
+             any it differs only if the interval of the difference from one failure in the published runs excludes 0, and is inconclusive otherwise."
+        ),
+        format!(
+            "Means: both half-widths in quadrature, and half a unit of the second digit of the published mean and of its half-width on top, since \
+             no more digits are printed; a mean whose interval contains 0 is consistent where its half-width, which stands behind it, is at most \
+             {percent} % of the published mean, and inconclusive where it is wider."
+        ),
+        "Orders: exact McNemar or sign tests over common seeds at 5 %, adjusted by Holm over ranges. A significant order is consistent, or differs if \
+         it goes the other way; one that goes as published without being significant is a direction only, and one that is a tie, or goes the other \
+         way without being significant, is inconclusive."
+            .into(),
+        format!(
+            "Equality: two one-sided tests at 5 %, which is to say that the 90 % interval of the difference lies within ± {MARGIN}; rates whose 95 % \
+             interval excludes 0 differ. Identical: the published random streams, length and seeds give the published count of a rate, or the \
+             published digits of a mean."
+        ),
+        format!(
+            "Runs that are shorter than the published ones, and images at a reduced scale or in fewer than five folds, count in none of the first five \
+             numbers; an order of theirs says which way it goes, if it is of at least {PAIRS} pairs and all experiments that have one agree.{}",
+            exceptions.concat()
+        ),
+        "Pairs and thresholds are of one version of the numerics. A rate over all ranges together is not run while one of them lacks seeds that \
+         others have; an order over all ranges is over the seeds that all of them have, and counts each range of a seed as a pair of its own."
+            .into(),
+        "A statement is what its worst part is; where several experiments speak about a part, the one that is identical counts, or else the one with \
+         most runs, of equally many the one with the published streams, and all are listed."
+            .into(),
+    ]
 }
 
 /// Writes `claims.html` and `claims.md`.
 pub fn write(claims: &[Claim], evidence: &[Evidence<'_>], files: &dyn Files, folder: &Path) -> Result<()> {
     let title = "What the paper claims";
-    let mut blocks =
-        vec![Block::Title(title.into()), Block::Text(headline(claims)), Block::Text(rule()), Block::Contents];
+    let mut blocks = vec![Block::Title(title.into()), Block::Text(headline(claims)), Block::Contents];
     let row = |(k, claim): (usize, &Claim)| {
         vec![
             ("#", (k + 1).to_string()),
@@ -210,6 +262,8 @@ pub fn write(claims: &[Claim], evidence: &[Evidence<'_>], files: &dyn Files, fol
     };
     blocks
         .extend(table("All statements", claims.iter().enumerate().map(row).collect()).into_iter().map(page::numbered));
+    // Below what most people come for.
+    blocks.extend([Block::Heading("How a statement is judged".into()), Block::List(rules(evidence))]);
     for (k, claim) in claims.iter().enumerate().filter(|(_, claim)| !claim.parts.is_empty()) {
         let rows = claim.parts.iter().flat_map(|part| {
             part.pieces.iter().enumerate().map(|(rank, piece)| {
@@ -267,6 +321,9 @@ mod tests {
     fn without_rows_nothing_is_decided() {
         let claims = claims(&[]);
         assert!(claims.iter().all(|claim| [Verdict::NotRun, Verdict::NotComparable].contains(&claim.verdict)));
+        let page = page::markdown(&[Block::Title("Claims".into()), Block::Text(headline(&claims))]);
+        assert_eq!(headline_of(&page), Some(headline(&claims).as_str()));
+        assert_eq!(headline_of("# Claims\n\nOf nothing.\n"), None);
         assert!(headline(&claims).contains(": 0 identical, 0 consistent, 0 inconclusive, 0 differ, "));
     }
 }

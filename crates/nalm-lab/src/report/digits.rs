@@ -6,7 +6,7 @@ use crate::experiment::Group;
 use crate::stats::shown::two;
 use crate::stats::student;
 use crate::summary::histories::{Model, models};
-use crate::summary::sequences::{Thresholds, by_length, thresholds};
+use crate::summary::sequences::{Limits, Thresholds, by_length, thresholds};
 use crate::summary::{Results, of_section, show};
 
 fn percent(v: f64) -> String {
@@ -89,10 +89,11 @@ pub(super) fn products(results: &Results<'_>, section: usize) -> Vec<Block> {
 /// Success by length, under thresholds from the reference; and where all models ended.
 pub(super) fn sequences(results: &Results<'_>, section: usize) -> Vec<Block> {
     let (models, of) = (models(results, section), of_section(&results.experiment.sections[section]));
-    let mut blocks = match models.iter().find(|model| model.is_reference()).and_then(thresholds) {
-        Some(limits) => success_table(&models, &limits),
-        None => vec![Block::Text(
-            "There are fewer than two solved reference runs, so there are no thresholds; errors are in the figures' data.".into(),
+    let limits = models.iter().find(|model| model.is_reference()).map(thresholds).unwrap_or_default();
+    let mut blocks = match limits.is_empty() {
+        false => success_table(&models, &limits),
+        true => vec![Block::Text(
+            "There are fewer than two solved reference runs of one version of the numerics, so there are no thresholds; errors are in the figures' data.".into(),
         )],
     };
     let ends = models.iter().map(|model| {
@@ -113,20 +114,40 @@ pub(super) fn sequences(results: &Results<'_>, section: usize) -> Vec<Block> {
     blocks
 }
 
-fn success_table(models: &[Model<'_>], thresholds: &Thresholds) -> Vec<Block> {
-    let lengths: Vec<(usize, String)> =
-        (1..=thresholds.values.len()).map(|length| (length, length.to_string())).collect();
-    let line = |name: &str, cells: Vec<String>| {
-        let shown = lengths.iter().map(|(length, head)| (head.as_str(), cells[length - 1].clone()));
-        [("model", name.to_string())].into_iter().chain(shown).collect()
+fn success_table(models: &[Model<'_>], limits: &Limits) -> Vec<Block> {
+    let heads: Vec<String> = (1..=nalm_vision::sequential::LENGTHS).map(|length| length.to_string()).collect();
+    let line = |name: String, cells: Vec<String>| {
+        [("model", name)].into_iter().chain(heads.iter().map(String::as_str).zip(cells)).collect()
     };
-    let mut rows = vec![line("threshold", thresholds.values.iter().map(|limit| two(*limit)).collect())];
+    let mut rows = Vec::new();
+    for (numerics, thresholds) in limits {
+        let of = if limits.len() > 1 { format!(", version {numerics}") } else { String::new() };
+        rows.push(line(format!("threshold{of}"), thresholds.values.iter().map(|limit| two(*limit)).collect()));
+    }
+    let mut left_out = Vec::new();
     for model in models.iter().filter(|model| !model.is_reference()) {
-        let judged = by_length(model, thresholds);
-        rows.push(line(&model.label, judged.iter().map(|cell| format!("{} of {}", cell.solved, cell.n)).collect()));
+        let judged = by_length(model, limits);
+        let (runs, counted) = (model.sequences().len(), judged.first().map_or(0, |cell| cell.n));
+        left_out.extend((counted < runs).then(|| format!("{} ({})", model.label, runs - counted)));
+        if counted > 0 {
+            let cells = judged.iter().map(|cell| format!("{} of {}", cell.solved, cell.n));
+            rows.push(line(model.label.clone(), cells.collect()));
+        }
     }
     let mut blocks = table("Success by length", rows);
-    blocks.insert(1, Block::Text(threshold_text(thresholds)));
+    let several = limits.len() > 1;
+    let texts = limits.iter().map(|(numerics, thresholds)| {
+        let of = if several { format!("Version {numerics} of the numerics: ") } else { String::new() };
+        of + &threshold_text(thresholds)
+    });
+    let mut text = texts.collect::<Vec<_>>().join(" ");
+    if several || !left_out.is_empty() {
+        text += " Each run is judged by reference runs of its own version of the numerics.";
+    }
+    if !left_out.is_empty() {
+        text += &format!(" Not judged, because fewer than two reference runs have theirs: {}.", left_out.join(", "));
+    }
+    blocks.insert(1, Block::Text(text));
     blocks
 }
 

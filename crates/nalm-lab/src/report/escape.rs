@@ -41,6 +41,11 @@ pub(super) fn alternative(text: &str) -> String {
     escaped(text, true).replace('\n', " ")
 }
 
+/// What a text of a page was before it was written as HTML.
+pub(super) fn unescaped(html: &str) -> String {
+    html.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&amp;", "&")
+}
+
 /// A file's name in an address.
 pub(super) fn url(name: &str) -> String {
     let keep = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);

@@ -1,7 +1,9 @@
 //! Runs that failed, by where they ended.
 
 use super::page::Block;
+use crate::experiment::Section;
 use crate::run::Row;
+use crate::stats::shown::two;
 use crate::summary::Results;
 use crate::task::Measures;
 use std::collections::BTreeMap;
@@ -26,28 +28,59 @@ fn block(title: &str, lines: Vec<String>) -> Vec<Block> {
     if lines.is_empty() { Vec::new() } else { vec![Block::Heading(title.into()), Block::List(lines)] }
 }
 
+/// Section, model, place and end of runs.
+type End = (usize, usize, String, String);
+
+/// The seed of a run, and its test error.
+type Failed = (u64, Option<f64>);
+
 /// Seeds that are not solved, by section, model, place and end.
 fn unsolved(results: &Results<'_>) -> Vec<String> {
     let experiment = results.experiment;
-    let mut ends: BTreeMap<(usize, usize, String, String), Vec<u64>> = BTreeMap::new();
+    let mut ends: BTreeMap<End, Vec<Failed>> = BTreeMap::new();
     for group in experiment.groups.iter().filter(|group| experiment.is_sampled(group)) {
         let Some(place) = experiment.standing(group) else { continue };
         for row in results.of(group).into_iter().filter(|row| !row.is_solved()) {
             let key = (group.section, group.model, place.clone(), end(row, group.last_layer));
-            ends.entry(key).or_default().push(row.spec.seed());
+            ends.entry(key).or_default().push((row.spec.seed(), row.number("test_error")));
         }
     }
     let several = experiment.sections.len() > 1;
-    let line = |((section, model, place, end), seeds): (&(usize, usize, String, String), &Vec<u64>)| {
-        let shown: Vec<String> = seeds.iter().take(8).map(u64::to_string).collect();
+    let line = |((section, model, place, end), seeds): (&End, &Vec<Failed>)| {
+        let shown: Vec<String> = seeds.iter().take(8).map(|(seed, _)| seed.to_string()).collect();
         let more = if seeds.len() > 8 { ", …" } else { "" };
-        let of = if several { format!(" ({})", experiment.sections[*section].name) } else { String::new() };
-        let on = if place.is_empty() || place == "–" { String::new() } else { format!(" on {place}") };
+        let Section { name: part, axis, varied, .. } = &experiment.sections[*section];
+        let of = match part.strip_prefix("on ") {
+            _ if !several => String::new(),
+            Some(range) => format!(", on {range}"),
+            None => format!(" ({part})"),
+        };
+        let on = match place.as_str() {
+            "" | "–" => String::new(),
+            // What is varied is no place.
+            _ if axis.is_some() => format!(", {varied} {place}"),
+            _ => format!(" on {place}"),
+        };
+        let end = format!("{end}{}", errors(end, seeds));
         let s = if seeds.len() == 1 { ("seed", "ends") } else { ("seeds", "end") };
         let name = &experiment.models[*model];
         format!("{name}{on}{of}: {} {} {} {end} ({}{more})", seeds.len(), s.0, s.1, shown.join(", "))
     };
     ends.iter().map(line).collect()
+}
+
+/// The errors of runs whose weights look solved to one digit.
+fn errors(end: &str, seeds: &[Failed]) -> String {
+    let looks_solved = end
+        .strip_prefix("with weights (")
+        .is_some_and(|rest| rest.trim_end_matches(')').split(", ").all(|w| w == "1.0"));
+    let all = || seeds.iter().filter_map(|(_, error)| *error).filter(|error| error.is_finite());
+    let (least, most) = (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max));
+    match looks_solved && least.is_finite() {
+        false => String::new(),
+        true if least == most => format!(" and the test error {}", two(least)),
+        true => format!(" and test errors from {} to {}", two(least), two(most)),
+    }
 }
 
 /// Where a failed run ended: its last layer's weights to one digit, if they are few.
@@ -62,4 +95,18 @@ fn end(row: &Row, last_layer: usize) -> String {
     let own = &weights[weights.len() - last_layer..];
     let shown: Vec<String> = own.iter().map(|w| w.map_or("NaN".into(), |w| format!("{:.1}", w + 0.0))).collect();
     format!("with weights ({})", shown.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Weights to one digit do not tell why a run failed that looks solved; its error does.
+    #[test]
+    fn errors_are_named_where_weights_look_solved() {
+        let seeds = [(0, Some(7.0)), (1, Some(11.0)), (2, None)];
+        assert_eq!(errors("with weights (1.0, 1.0)", &seeds), " and test errors from 7.0 to 11");
+        assert_eq!(errors("with weights (1.0)", &seeds[..1]), " and the test error 7.0");
+        assert_eq!([errors("with weights (0.0, 1.0)", &seeds), errors("unsolved", &seeds)], ["", ""]);
+    }
 }

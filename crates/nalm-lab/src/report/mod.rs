@@ -1,5 +1,6 @@
 //! Rows into pages: HTML that opens from a file, the same in Markdown, every figure as SVG, every figure's data as CSV.
 
+mod beside;
 pub mod claims;
 #[cfg(feature = "images")]
 mod digits;
@@ -19,9 +20,16 @@ use crate::files::{self, Files};
 use crate::summary::verdict::counts;
 use crate::summary::{Results, Verdict};
 use crate::task::Measures;
+pub(crate) use beside::ensure_free;
+use escape::{unescaped, url};
 use page::{Block, Link};
 use std::collections::BTreeMap;
 use std::path::Path;
+
+/// What every page ends with, by which pages are known.
+const ORIGIN: &str = "Where the numbers come from";
+/// The title of an index, by which it is known.
+const INDEX: &str = "Neural Arithmetic Logic Modules: published and ours";
 
 /// What a report found, for the line that a command prints.
 #[derive(Default)]
@@ -42,32 +50,32 @@ pub struct Found {
     pub numbers: BTreeMap<String, String>,
 }
 
-/// Writes `<name>.html` and `<name>.md`, and for each figure an SVG and a CSV file, into a folder.
+/// Writes `<name>.html` and `<name>.md`, and for each figure an SVG and a CSV file, into a folder. Files of figures that an earlier page of
+/// that name had, and this one has not, are removed.
 pub fn write(results: &Results<'_>, kinds: &[Kind], files: &dyn Files, folder: &Path) -> Result<Found> {
     let save = |name: &str, text: &str| files::replace(files, &folder.join(name), text.as_bytes());
     let experiment = results.experiment;
     let compared = results.comparisons();
     let mut blocks = vec![Block::Title(experiment.title.clone())];
+    blocks.extend(origin::incomplete(results).map(Block::Text));
     if !experiment.analysis.is_empty() {
         blocks.push(Block::Prose(experiment.analysis.clone()));
     }
-    if experiment.is_built_in()
-        && !["paper", "laptop"].contains(&experiment.preset.as_str())
-        && !experiment.runs.is_empty()
+    if experiment.built_in && !["paper", "laptop"].contains(&experiment.preset.as_str()) && !experiment.runs.is_empty()
     {
         let text = "Here it is shortened (preset {}): what was run stands below, and runs that are shorter than the published ones decide nothing.";
         blocks.push(Block::Text(text.replace("{}", &experiment.preset)));
     }
     blocks.extend([Block::Code(experiment.command.clone()), Block::Contents]);
     let mut figures = Vec::new();
+    let mut written = Vec::new();
     let drawn = figure::all(results, kinds);
     if !drawn.is_empty() {
         blocks.push(Block::Heading(if drawn.len() == 1 { "Figure" } else { "Figures" }.into()));
     }
     for figure in drawn {
         let file = format!("{}{}", experiment.name, figure.suffix);
-        save(&format!("{file}.svg"), &figure.svg)?;
-        save(&format!("{file}.csv"), &csv(&figure.data))?;
+        written.extend([(format!("{file}.svg"), figure.svg.clone()), (format!("{file}.csv"), csv(&figure.data))]);
         figures.push(file.clone());
         blocks.push(Block::Figure { file, caption: figure.caption, svg: figure.svg, narrow: figure.narrow });
     }
@@ -90,11 +98,15 @@ pub fn write(results: &Results<'_>, kinds: &[Kind], files: &dyn Files, folder: &
     if !runs.is_empty() {
         blocks.extend([Block::Heading("What was run".into()), Block::List(runs)]);
     }
-    blocks.push(Block::Heading("Where the numbers come from".into()));
+    blocks.push(Block::Heading(ORIGIN.into()));
     let scale = if experiment.scale.is_empty() { String::new() } else { format!("Scale: {}. ", experiment.scale) };
     blocks.push(Block::Text(scale + &origin::text(results)));
-    save(&format!("{}.html", experiment.name), &page::html(&experiment.title, &blocks))?;
-    save(&format!("{}.md", experiment.name), &page::markdown(&blocks))?;
+    let stale = beside::stale(files, &experiment.name, &figures, folder)?;
+    // The page comes first: its files are then known to be its own, wherever writing stops. Its other form still names those that go.
+    save(&page::page_file(&experiment.name, "html"), &page::html(&experiment.title, &blocks))?;
+    written.iter().try_for_each(|(name, text)| save(name, text))?;
+    beside::remove(files, &stale)?;
+    save(&page::page_file(&experiment.name, "md"), &page::markdown(&blocks))?;
     Ok(Found {
         title: experiment.title.clone(),
         name: experiment.name.clone(),
@@ -109,7 +121,7 @@ pub fn write(results: &Results<'_>, kinds: &[Kind], files: &dyn Files, folder: &
 /// Writes `index.html` and `index.md`: one line for every experiment, and what became of what was published.
 pub fn write_index(found: &[Found], files: &dyn Files, folder: &Path) -> Result<()> {
     let save = |name: &str, text: &str| files::replace(files, &folder.join(name), text.as_bytes());
-    let title = "Neural Arithmetic Logic Modules: published and ours";
+    let title = INDEX;
     let link = |found: &Found| Link {
         text: found.title.clone(),
         page: found.name.clone(),
@@ -119,18 +131,51 @@ pub fn write_index(found: &[Found], files: &dyn Files, folder: &Path) -> Result<
         },
     };
     let all = found.iter().flat_map(|found| found.verdicts.iter().copied());
-    let mut blocks = vec![
-        Block::Title(title.into()),
-        Block::Text(format!("Published values, experiment by experiment: {}.", counts(all))),
-    ];
+    let mut blocks = vec![Block::Title(title.into())];
     // It counts every statement of the paper once.
-    if files::read(files, &folder.join("claims.md")).is_ok() {
+    let claims = files::read(files, &folder.join("claims.md")).ok().and_then(|text| String::from_utf8(text).ok());
+    let headline = claims.as_deref().and_then(claims::headline_of);
+    blocks.extend(headline.map(|headline| Block::Text(headline.into())));
+    if claims.is_some() {
         let claims = Link { text: "What the paper claims".into(), page: "claims".into(), note: CLAIMS.into() };
         blocks.push(Block::Links(vec![claims]));
     }
-    blocks.push(Block::Links(found.iter().map(link).collect()));
+    let kept = kept(found, files, folder);
+    // Of pages that were written before, the numbers stand behind their links.
+    let counted = if kept.is_empty() { format!(": {}", counts(all)) } else { String::new() };
+    blocks.push(Block::Text(format!("Experiment by experiment, every comparison by itself{counted}.")));
+    blocks.push(Block::Links(found.iter().map(link).chain(kept).collect()));
     save("index.html", &page::html(title, &blocks))?;
-    save("index.md", &page::markdown(&blocks))
+    let mut text = page::markdown(&blocks);
+    if let Some(headline) = headline {
+        // Claims that are made later fill it in again.
+        text = text.replacen(headline, &readme::marked("claims; headline", headline), 1);
+    }
+    save("index.md", &text)
+}
+
+/// The links of an earlier index to pages that are still there and that are not written anew.
+fn kept(found: &[Found], files: &dyn Files, folder: &Path) -> Vec<Link> {
+    let text = |name: &str| {
+        let bytes = files::read(files, &folder.join(name)).ok()?;
+        String::from_utf8(bytes).ok()
+    };
+    let Some(index) = text("index.md") else { return Vec::new() };
+    let mut names: Vec<String> = Vec::new();
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        names.extend(name.strip_suffix(".html").map(String::from));
+    }
+    names.retain(|name| found.iter().all(|found| found.name != *name));
+    let link = |line: &str| {
+        let page =
+            names.iter().find(|name| line.starts_with("* [") && line.contains(&format!("]({}.md)", url(name))))?;
+        let html = text(&format!("{page}.html")).filter(|html| html.contains(ORIGIN))?;
+        let title = html.split_once("<title>")?.1.split_once("</title>")?.0;
+        let note = line.rsplit_once(".md): ").map_or("", |(_, note)| note);
+        Some(Link { text: unescaped(title), page: page.clone(), note: note.into() })
+    };
+    index.lines().filter_map(link).collect()
 }
 
 /// What the page of claims is.

@@ -2,10 +2,10 @@
 
 use crate::experiment::{Experiment, Group};
 use crate::run::Row;
-use crate::stats::newcombe::Pairs;
+use crate::stats::newcombe::{self, Pairs};
 use crate::stats::shown::{p_value, two};
 use crate::stats::{holm, paired};
-use crate::summary::{Cell, Metric, Results, rate_in_words};
+use crate::summary::{Cell, Metric, Results, rate_in_words, show};
 use crate::task::Measures;
 use std::collections::BTreeMap;
 
@@ -27,6 +27,8 @@ pub fn of(results: &Results<'_>) -> BTreeMap<String, String> {
     #[cfg(feature = "images")]
     numbers.lengths(results);
     numbers.put("rows", &[], 0, results.found().to_string());
+    let versions: Vec<String> = results.rows_by_numerics().keys().map(u64::to_string).collect();
+    numbers.put("versions", &[], 0, versions.join(" and "));
     numbers.all.into_iter().filter_map(|(name, number)| Some((name, number?))).collect()
 }
 
@@ -77,6 +79,7 @@ impl Numbers<'_> {
         let groups: Vec<&Group> = self.experiment.groups.iter().filter(gridded).collect();
         let plain = groups.iter().find(|g| results.of(g).iter().all(|row| row.spec.module() == "nmu"));
         let middle = plain.and_then(|g| border(&results.of(g))).map(|(last, first)| 0.5 * (last + first));
+        let mut predictions: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
         for group in groups {
             let rows = results.of(group);
             let label = self.experiment.models[group.model].clone();
@@ -87,7 +90,14 @@ impl Numbers<'_> {
             self.put("border", &[&label], group.section, format!("{last:.3}, {first:.3}"));
             self.put("middle_of_border", &[&label], group.section, format!("{:.3}", 0.5 * (last + first)));
             let predicted = noise_mean(rows[0]).zip(middle).map(|(n, w)| w / (n - (n - 1.0) * w));
+            if let Some(w) = predicted {
+                let (within, all) = predictions.entry(group.section).or_default();
+                (*within, *all) = (*within + usize::from(last <= w && w <= first), *all + 1);
+            }
             self.put("predicted_border", &[&label], group.section, predicted.map_or("–".into(), |w| format!("{w:.3}")));
+        }
+        for (section, (within, all)) in predictions {
+            self.put("predictions_within", &[], section, format!("{within} of {all}"));
         }
     }
 
@@ -100,7 +110,7 @@ impl Numbers<'_> {
             self.experiment.sections.iter().enumerate().filter(|(_, s)| s.measures == Measures::Sequences)
         {
             let models = models(results, section);
-            let Some(limits) = models.iter().find(|model| model.is_reference()).and_then(thresholds) else { continue };
+            let limits = models.iter().find(|model| model.is_reference()).map(thresholds).unwrap_or_default();
             let (mut all, mut done) = (0, 0);
             for model in models.iter().filter(|model| !model.is_reference()) {
                 let judged = by_length(model, &limits);
@@ -108,6 +118,11 @@ impl Numbers<'_> {
                 let missed = judged.iter().enumerate().filter(|(_, cell)| cell.solved < cell.n);
                 let missed = missed.map(|(k, cell)| format!("{} ({} of {})", k + 1, cell.n - cell.solved, cell.n));
                 let missed: Vec<String> = missed.collect();
+                if n == 0 {
+                    self.put("solved_lengths", &[&model.label], section, "not judged".into());
+                    self.put("missed_lengths", &[&model.label], section, "not judged".into());
+                    continue;
+                }
                 self.put("solved_lengths", &[&model.label], section, format!("{solved} of {n}"));
                 let none = missed.is_empty();
                 self.put(
@@ -119,7 +134,11 @@ impl Numbers<'_> {
                 (all, done) = (all + n, done + solved);
             }
             self.put("solved_lengths", &["all models"], section, format!("{done} of {all}"));
-            self.put("reference_runs", &[], section, limits.used.len().to_string());
+            let used: Vec<String> = limits.values().map(|limits| limits.used.len().to_string()).collect();
+            let or_none = |text: String| if text.is_empty() { "none".to_string() } else { text };
+            self.put("reference_runs", &[], section, or_none(used.join(" and ")));
+            let versions: Vec<String> = limits.keys().map(u64::to_string).collect();
+            self.put("judged_versions", &[], section, or_none(versions.join(" and ")));
         }
     }
 
@@ -147,10 +166,7 @@ impl Numbers<'_> {
         let (mut tables, mut every) = (Vec::new(), Vec::new());
         for group in sampled {
             let Some(other) = results.group(section, baseline, &group.place) else { continue };
-            let twins = results.of(other);
-            let twin = |row: &Row| twins.iter().copied().find(|twin| twin.spec.seed() == row.spec.seed());
-            let pairs: Vec<(&Row, &Row)> =
-                results.of(group).into_iter().filter_map(|row| Some((row, twin(row)?))).collect();
+            let pairs: Vec<(&Row, &Row)> = results.twins(group, other).collect();
             if pairs.is_empty() {
                 continue;
             }
@@ -169,6 +185,7 @@ impl Numbers<'_> {
             let of = [label.as_str(), &base, place];
             self.put("gained", &of, section, table.first.to_string());
             self.put("lost", &of, section, table.second.to_string());
+            self.put("difference", &of, section, show(newcombe::paired(table), |v| format!("{v:+.2}")));
             self.put("mcnemar_p", &of, section, p_value(p(table)));
             if let Some(adjusted) = adjusted.get(k) {
                 self.put("holm_p", &of, section, p_value(*adjusted));

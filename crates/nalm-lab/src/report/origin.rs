@@ -1,6 +1,6 @@
 //! Where the rows of a page come from, as the segments say that held them.
 
-use crate::experiment::Section;
+use crate::experiment::{Section, seeds};
 use crate::run::Spec;
 use crate::store::{Session, date};
 use crate::summary::Results;
@@ -34,7 +34,7 @@ pub(super) fn runs(results: &Results<'_>) -> Vec<String> {
         let mut steps: Vec<u64> = runs.iter().filter_map(|run| run.whole("steps")).collect();
         steps.sort_unstable();
         parts.extend(steps.first().zip(steps.last()).map(|(least, most)| match least == most {
-            true => format!("{} steps", thousands(*most)),
+            true => format!("{} step{}", thousands(*most), if *most == 1 { "" } else { "s" }),
             false => format!("{} to {} steps", thousands(*least), thousands(*most)),
         }));
         let streams = text("stream");
@@ -42,17 +42,36 @@ pub(super) fn runs(results: &Results<'_>) -> Vec<String> {
         let each = groups.clone().map(|group| group.runs.len()).max().unwrap_or(0);
         parts.push(match section.grid {
             Some(side) => format!("{side} x {side} starting weights"),
-            None => format!("{each} seed{}", if each == 1 { "" } else { "s" }),
+            None => format!("{each} seed{}{}", if each == 1 { "" } else { "s" }, which(&runs)),
         });
         let ranges =
             all(&|run| Some(format!("{} (tested on {})", run.get("range")?.as_str()?, run.text("test_range"))));
         parts.extend((!ranges.is_empty()).then(|| format!("trained on {}", ranges.join(", "))));
-        let there: usize = groups.clone().map(|group| results.of(group).len()).sum();
-        parts.extend((there < runs.len()).then(|| format!("{there} of {} runs are there", runs.len())));
+        // Models may share runs, which are there once.
+        let distinct: BTreeSet<String> = runs.iter().map(|run| run.id()).collect();
+        let rows = groups.clone().flat_map(|group| results.of(group));
+        let there = rows.map(|row| row.id.as_str()).collect::<BTreeSet<&str>>().len();
+        parts.extend((there < distinct.len()).then(|| format!("{there} of {} runs are there", distinct.len())));
         let name = if section.name.is_empty() { String::new() } else { format!("{}: ", section.name) };
         Some(name + &parts.join("; ") + ".")
     };
     experiment.sections.iter().enumerate().filter_map(line).collect()
+}
+
+/// Which seeds, unless they are the first ones.
+fn which(runs: &[&Spec]) -> String {
+    let all: BTreeSet<u64> = runs.iter().map(|run| run.seed()).collect();
+    let first = all.iter().zip(0..).all(|(seed, k)| *seed == k);
+    if first { String::new() } else { format!(" ({})", seeds::shown(&all)) }
+}
+
+/// That runs are missing, and the seeds of those that are there; nothing if none is.
+pub(super) fn incomplete(results: &Results<'_>) -> Option<String> {
+    let (there, all) = (results.found(), results.experiment.planned());
+    let found: BTreeSet<u64> = results.rows.iter().flatten().map(|row| row.spec.seed()).collect();
+    let s = if found.len() == 1 { "" } else { "s" };
+    let [some, every] = [there, all].map(|n| thousands(n as u64));
+    (there < all).then(|| format!("Incomplete: {some} of {every} runs, with the seed{s} {}.", seeds::shown(&found)))
 }
 
 /// A number with commas between its thousands.
@@ -74,6 +93,14 @@ pub(super) fn text(results: &Results<'_>) -> String {
         text += &format!(
             " Of an earlier version of the numerics: {count} (this program computes version {now}); nalm run makes them anew."
         );
+        let versions = results.rows_by_numerics();
+        if versions.len() > 1 {
+            let each = versions.iter().map(|(numerics, count)| format!("{count} of version {numerics}"));
+            text += &format!(
+                " The rows are of several versions ({}): pairs of runs and thresholds are of one version each, means may be over several.",
+                each.collect::<Vec<_>>().join(", ")
+            );
+        }
     }
     let found = results.rows.iter().flatten();
     let sessions: BTreeSet<usize> = found.filter_map(|row| contents.session_of.get(&row.id).copied()).collect();

@@ -133,6 +133,27 @@ fn verdict(text: &str) -> Option<&'static str> {
     VERDICTS.iter().find(|(_, words)| words.iter().any(begins)).map(|(class, _)| *class)
 }
 
+/// The file of a page in one of its forms.
+pub(super) fn page_file(name: &str, ending: &str) -> String {
+    format!("{name}.{ending}")
+}
+
+/// The links below a figure, to its data and to itself.
+fn links_in_html(file: &str) -> String {
+    format!(" <a href=\"{0}.csv\">data</a> <a href=\"{0}.svg\">figure</a>", url(file))
+}
+
+/// The end of a figure as a picture, and the link to its data.
+fn links_in_markdown(file: &str) -> [String; 2] {
+    let file = url(file);
+    [format!("]({file}.svg)"), format!("([data]({file}.csv))")]
+}
+
+/// Whether a page, in one of its forms or both, has a figure with these files.
+pub(super) fn has_figure(page: &str, file: &str) -> bool {
+    page.contains(&links_in_html(file)) || links_in_markdown(file).iter().all(|link| page.contains(link))
+}
+
 /// Letters from which on a cell may be broken into lines.
 const LONG: usize = 48;
 
@@ -164,7 +185,7 @@ pub fn html(title: &str, blocks: &[Block]) -> String {
                 // A figure without files of its own has nothing to link to.
                 let links = match file.as_str() {
                     "" => String::new(),
-                    file => format!(" <a href=\"{0}.csv\">data</a> <a href=\"{0}.svg\">figure</a>", url(file)),
+                    file => links_in_html(file),
                 };
                 put(format!(
                     "<figure>\n<div class=\"page\">{svg}</div><div class=\"phone\">{narrow}</div><figcaption>{}{links}</figcaption></figure>",
@@ -221,11 +242,26 @@ fn table(put: &mut impl FnMut(String), head: &[String], rows: &[Vec<String>], sh
         let cells = row.iter().enumerate().map(|(k, text)| {
             let long = (text.chars().count() > LONG).then_some("long");
             let classes: Vec<&str> = [right(k), verdict(text), long].into_iter().flatten().collect();
-            format!("<td{}>{}</td>", class(&classes), show(k, text))
+            let shown = show(k, text);
+            format!("<td{}>{}</td>", class(&classes), if long.is_some() { unbroken(&shown) } else { shown })
         });
         put(format!("<tr>{}</tr>", cells.collect::<String>()));
     }
     put("</tbody></table></div>".into());
+}
+
+/// Numbers such as 1e-5 are not to be broken at their sign.
+fn unbroken(html: &str) -> String {
+    let is_number = |word: &str| {
+        let mut parts = word.split("e-");
+        let before = parts.next().is_some_and(|part| part.ends_with(|c: char| c.is_ascii_digit()));
+        before && parts.next().is_some_and(|part| part.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    let words = html.split(' ').map(|word| match is_number(word) {
+        true => format!("<span class=\"whole\">{word}</span>"),
+        false => word.into(),
+    });
+    words.collect::<Vec<_>>().join(" ")
 }
 
 /// The same in Markdown, with figures as links.
@@ -248,8 +284,8 @@ pub fn markdown(blocks: &[Block]) -> String {
             Block::Text(text) => plain(text),
             Block::Code(text) => format!("```\n{text}\n```"),
             Block::Figure { file, caption, .. } => {
-                let (alternative, caption, file) = (alternative(caption), plain(caption), url(file));
-                format!("![{alternative}]({file}.svg)\n\n{caption} ([data]({file}.csv))")
+                let [picture, data] = links_in_markdown(file);
+                format!("![{}{picture}\n\n{} {data}", alternative(caption), plain(caption))
             }
             Block::Table { head, rows } | Block::Numbered { head, rows } => {
                 let linked = matches!(block, Block::Numbered { .. });
@@ -336,6 +372,12 @@ mod tests {
         );
         assert!(html.contains("<td class=\"good\">identical (20 of 20)</td>"), "{html}");
         assert!(markdown(&page()).contains("\n|---|---:|---|---:|\n"));
+        // Long cells are broken between words, and not within numbers.
+        let long = "the smallest of all of these errors is 2.5e-13, so that nobody needs a smaller one than that";
+        let rows = vec![vec![long.to_string()], vec!["1e-5".to_string()]];
+        let table = super::html("x", &[Block::Table { head: vec!["note".to_string()], rows }]);
+        assert!(table.contains(" is <span class=\"whole\">2.5e-13,</span> so that"), "{table}");
+        assert!(table.contains("<td>1e-5</td>") || table.contains("<td class=\"n\">1e-5</td>"), "{table}");
         assert_eq!([verdict("note"), verdict("nobody"), verdict("differs, p = 0.1")], [None, None, Some("bad")]);
     }
 }

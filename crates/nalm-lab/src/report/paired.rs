@@ -5,7 +5,7 @@ use super::table;
 use crate::stats::kaplan_meier::Run;
 use crate::stats::log_rank;
 use crate::stats::shown::p_value;
-use crate::summary::{Against, Results, of_section};
+use crate::summary::{Against, Results, of_section, survival};
 use crate::task::Measures;
 
 pub(super) fn tables(results: &Results<'_>) -> Vec<Block> {
@@ -48,11 +48,14 @@ pub(super) fn tables(results: &Results<'_>) -> Vec<Block> {
     blocks
 }
 
-/// The log-rank test, each range by itself a stratum: who is solved sooner, with those that never are.
+/// The log-rank test over common seeds, each range by itself a stratum: who is solved sooner, with those that never are.
 fn log_rank(results: &Results<'_>, section: usize, model: usize, baseline: usize, place: Option<&str>) -> Option<f64> {
-    let runs = |group| results.survival(group);
     let groups = results.groups(section, model, place);
-    let strata: Vec<(Vec<Run>, Vec<Run>)> =
-        groups.filter_map(|group| Some((runs(group), runs(results.group(section, baseline, &group.place)?)))).collect();
+    let strata: Vec<(Vec<Run>, Vec<Run>)> = groups
+        .filter_map(|group| {
+            let twins = results.twins(group, results.group(section, baseline, &group.place)?);
+            Some(twins.filter_map(|(a, b)| survival::of_row(a).zip(survival::of_row(b))).unzip())
+        })
+        .collect();
     Some(log_rank::test(strata.iter().map(|(a, b)| (a.as_slice(), b.as_slice())))?.p)
 }

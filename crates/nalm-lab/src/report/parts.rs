@@ -5,6 +5,7 @@ use super::page::Block;
 use super::table;
 use crate::experiment::statements::{self, Time};
 use crate::run::{Row, Spec};
+use crate::stats::shown::two;
 use crate::store::Contents;
 use std::collections::BTreeMap;
 
@@ -97,17 +98,44 @@ fn seconds(s: f64) -> String {
     }
 }
 
-/// How many of ours go into the time that the paper gives for a run of so many steps.
+/// How many of ours go into the time that the paper gives for a run of so many updates.
 fn ratio(task: &str, known: &[(&Row, f64)]) -> Option<String> {
     let Time { steps, seconds, .. } = statements::times().iter().find(|time| time.task == task)?;
-    let total: f64 = known.iter().map(|(_, s)| s).sum();
-    let all: u64 = known.iter().filter_map(|(row, _)| row.spec.whole("steps")).sum();
+    let counted: Vec<(u64, f64)> = known.iter().filter_map(|(row, s)| Some((updates(row)?, *s))).collect();
+    let (all, total) = counted.iter().fold((0, 0.0), |(all, total), (updates, s)| (all + updates, total + s));
     let ours = total / all as f64 * *steps as f64;
-    (ours.is_finite() && ours > 0.0).then(|| {
-        let ratio = seconds / ours;
-        let unit = libm::pow(10.0, (libm::log10(ratio).floor() - 1.0).max(0.0));
-        format!("{}", (ratio / unit).round() * unit)
-    })
+    (ours.is_finite() && ours > 0.0).then(|| in_two_digits(seconds / ours))
+}
+
+fn in_two_digits(ratio: f64) -> String {
+    if ratio < 10.0 {
+        return two(ratio);
+    }
+    let unit = libm::pow(10.0, libm::log10(ratio).floor() - 1.0);
+    format!("{}", (ratio / unit).round() * unit)
+}
+
+/// Updates of a run; nothing where they are of smaller pictures than the paper's, which are other updates.
+fn updates(row: &Row) -> Option<u64> {
+    let spec = &row.spec;
+    if spec.get("halved").and_then(serde_json::Value::as_bool) == Some(true) {
+        return None;
+    }
+    spec.whole("steps").or_else(|| of_images(row))
+}
+
+#[cfg(feature = "images")]
+fn of_images(row: &Row) -> Option<u64> {
+    match crate::task::image_scale(&row.spec)? {
+        (_, Some(updates)) => Some(updates * row.spec.whole("epochs")?),
+        // Sequences count their own.
+        _ => row.series.get("history")?.get("sequence")?.as_array()?.last()?.get("step")?.as_u64(),
+    }
+}
+
+#[cfg(not(feature = "images"))]
+fn of_images(_: &Row) -> Option<u64> {
+    None
 }
 
 #[cfg(test)]
@@ -130,5 +158,22 @@ mod tests {
         let mut seconds: Vec<f64> = costs.seconds.values().copied().collect();
         seconds.sort_by(f64::total_cmp);
         assert_eq!(seconds, [20.0, 40.0], "the second process was killed");
+    }
+
+    /// The isolated network: 704 updates an epoch as published, 71 with a tenth of the samples.
+    #[test]
+    #[cfg(feature = "images")]
+    fn times_with_images_are_scaled_by_updates() {
+        let row = |settings: serde_json::Value| {
+            let spec = serde_json::json!({"task": "mnist-isolated", "head": "nmu", "settings": settings, "seed": 2, "numerics": 3});
+            Row::new(&serde_json::from_value(spec).unwrap(), Status::Completed, None, String::new())
+        };
+        let full = row(serde_json::json!({"samples": 100, "epochs": 10}));
+        assert_eq!(updates(&full), Some(710));
+        // 5 hours for 704,000 updates are 18.2 seconds for 710 of them.
+        assert_eq!(ratio("mnist-isolated", &[(&full, 36.3)]).as_deref(), Some("0.50"));
+        let halved = row(serde_json::json!({"samples": 100, "epochs": 10, "halved": true}));
+        assert_eq!((updates(&halved), ratio("mnist-isolated", &[(&halved, 36.3)])), (None, None));
+        assert_eq!([0.034, 4.4, 12.3, 127.0, 6_712.0].map(in_two_digits), ["0.034", "4.4", "12", "130", "6700"]);
     }
 }

@@ -1,7 +1,8 @@
 //! Parts of a text that people write, filled in between markers.
 //!
 //! A block marker stands alone on its line: what is between `<!-- nalm:NAME -->` and `<!-- /nalm:NAME -->` is the first figure and the
-//! published values of an experiment; with `NAME figure` or `NAME table` it is one of the two, with `NAME figure KIND` another figure, with `NAME results` all other tables. An inline marker opens and closes within a
+//! published values of an experiment; with `NAME figure` or `NAME table` it is one of the two, with `NAME figure KIND` another figure, with
+//! `NAME table VERDICT` the published values of one verdict, with `NAME results` all other tables. An inline marker opens and closes within a
 //! line: what is between `<!-- nalm:NAME; METRIC; MODEL; PLACE -->` and `<!-- /nalm -->` is a number of it. Anything else that looks like
 //! a marker is refused before anything is written.
 
@@ -26,6 +27,11 @@ pub fn fill(files: &dyn Files, file: &Path, reports: &[(&str, &Found)], out: &Pa
         files::replace(files, file, new.as_bytes())?;
     }
     Ok(places)
+}
+
+/// A number between its markers.
+pub(super) fn marked(name: &str, number: &str) -> String {
+    format!("{OPEN}{name} {END}{number}{CLOSE} {END}")
 }
 
 fn filled(text: &str, reports: &[(&str, &Found)], folder: &str) -> Result<(String, usize)> {
@@ -77,13 +83,16 @@ fn filled(text: &str, reports: &[(&str, &Found)], folder: &str) -> Result<(Strin
 fn block(name: &str, reports: &[(&str, &Found)], folder: &str) -> Option<String> {
     reports.iter().find_map(|(experiment, found)| {
         let rest = name.strip_prefix(experiment)?;
-        // Which figure, the first if its kind is empty; whether the published values, and whether all other tables.
+        // Which figure, the first if its kind is empty; which published values, all if the verdict is empty; whether all other tables.
         let (figure, published, others) = match rest {
-            "" => (Some(""), true, false),
-            " figure" => (Some(""), false, false),
-            " table" => (None, true, false),
-            " results" => (None, false, true),
-            other => (Some(other.strip_prefix(" figure ")?), false, false),
+            "" => (Some(""), Some(""), false),
+            " figure" => (Some(""), None, false),
+            " table" => (None, Some(""), false),
+            " results" => (None, None, true),
+            other => match other.strip_prefix(" table ") {
+                Some(verdict) => (None, Some(verdict), false),
+                None => (Some(other.strip_prefix(" figure ")?), None, false),
+            },
         };
         (!found.blocks.is_empty()).then(|| markdown(&blocks(found, folder, figure, published, others)))
     })
@@ -109,7 +118,8 @@ fn inline(line: &str, reports: &[(&str, &Found)], places: &mut usize) -> Result<
         let number = number(name, reports)?;
         *places += usize::from(number.is_some());
         let number = number.as_deref().unwrap_or(old);
-        new += &format!("{before}{OPEN}{name}{END}{number}{CLOSE} {END}");
+        new += before;
+        new += &marked(name.trim_end(), number);
         rest = after;
     }
     ensure!(!rest.contains(CLOSE), "a marker ends that never began");
@@ -130,8 +140,8 @@ fn number(name: &str, reports: &[(&str, &Found)]) -> Result<Option<String>> {
     Ok(Some(found.numbers.get(&asked).ok_or_else(unknown)?.clone()))
 }
 
-/// Parts of a report: a figure, its table of published values, its other tables.
-fn blocks(found: &Found, folder: &str, figure: Option<&str>, published: bool, others: bool) -> Vec<Block> {
+/// Parts of a report: a figure, its table of published values or those of one verdict, its other tables.
+fn blocks(found: &Found, folder: &str, figure: Option<&str>, published: Option<&str>, others: bool) -> Vec<Block> {
     let mut blocks = Vec::new();
     let wanted = |file: &str| figure.is_some_and(|kind| kind.is_empty() || file.ends_with(&format!("-{kind}")));
     for block in &found.blocks {
@@ -144,8 +154,14 @@ fn blocks(found: &Found, folder: &str, figure: Option<&str>, published: bool, ot
             }),
             Block::Table { head, rows } => {
                 let is_published = head.iter().any(|column| column == "published");
-                if (is_published && published) || (!is_published && others) {
-                    blocks.push(Block::Table { head: head.clone(), rows: rows.clone() });
+                let verdict = head.iter().position(|column| column == "verdict");
+                let counts = |row: &&Vec<String>| match published.filter(|wanted| is_published && !wanted.is_empty()) {
+                    Some(wanted) => verdict.is_some_and(|k| row[k] == wanted),
+                    None => true,
+                };
+                if if is_published { published.is_some() } else { others } {
+                    blocks
+                        .push(Block::Table { head: head.clone(), rows: rows.iter().filter(counts).cloned().collect() });
                 }
             }
             _ => {}
@@ -185,7 +201,9 @@ mod tests {
     fn found() -> Found {
         let figure =
             Block::Figure { file: "mine".into(), caption: "Mine".into(), svg: String::new(), narrow: String::new() };
-        let table = Block::Table { head: vec!["published".into()], rows: vec![vec!["1".into()]] };
+        let row = |cells: [&str; 2]| cells.map(String::from).to_vec();
+        let rows = vec![row(["1.5", "identical"]), row(["2.5", "differs"])];
+        let table = Block::Table { head: row(["published", "verdict"]), rows };
         let numbers = [("solved; NMU; U[1,2)".to_string(), "18 of 20".to_string())].into();
         let other = Block::Table { head: vec!["other".into()], rows: vec![vec!["2".into()]] };
         Found { blocks: vec![figure, table, other], numbers, ..Found::default() }
@@ -207,6 +225,10 @@ mod tests {
         assert_eq!(fill("nothing here\n").unwrap(), ("nothing here\n".into(), 0));
         let (results, places) = fill("<!-- nalm:mine results -->\n<!-- /nalm:mine results -->\n").unwrap();
         assert!(results.contains("| other |\n|---:|\n| 2 |") && places == 1, "{results}");
+        let table = |which: &str| fill(&format!("<!-- nalm:mine{which} -->\n<!-- /nalm:mine{which} -->\n")).unwrap().0;
+        assert!(table(" table").contains("| 1.5 |") && table(" table").contains("| 2.5 |"));
+        let one = table(" table identical");
+        assert!(one.contains("| 1.5 | identical |") && !one.contains("2.5"), "{one}");
     }
 
     #[test]

@@ -89,6 +89,11 @@ impl Row {
         self.status == Status::Failed
     }
 
+    /// Whether its numbers became infinite or none at all: on the way, or where it was judged.
+    pub fn has_diverged(&self) -> bool {
+        self.status == Status::Diverged || self.metrics.get("validation_error").is_some_and(Value::is_null)
+    }
+
     /// A metric that is a number.
     pub fn number(&self, metric: &str) -> Option<f64> {
         self.metrics.get(metric)?.as_f64()
@@ -97,6 +102,12 @@ impl Row {
     /// A metric that is true or false.
     pub fn flag(&self, metric: &str) -> Option<bool> {
         self.metrics.get(metric)?.as_bool()
+    }
+
+    /// Whether the two may be compared seed by seed: the same seed, and the same version of the numerics.
+    pub fn is_twin_of(&self, other: &Row) -> bool {
+        let of = |row: &Row| (row.spec.seed(), row.spec.numerics());
+        of(self) == of(other)
     }
 
     /// Success by the task's first rule.

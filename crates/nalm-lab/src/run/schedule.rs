@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 /// Phases and when to start over. What is absent is as in the schedule `second-order`.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "[schedule.NAME]")]
 pub struct Written {
     /// How often it may begin.
     #[serde(skip_serializing_if = "Option::is_none")]

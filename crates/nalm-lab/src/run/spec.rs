@@ -91,6 +91,12 @@ impl Spec {
         Self(map)
     }
 
+    /// Whether it is another one, or differs from it by its seed alone.
+    pub(crate) fn differs_in_seed(&self, other: &Self) -> bool {
+        let same = |(a, b): ((&String, &Value), (&String, &Value))| a == b || (a.0 == b.0 && a.0 == "seed");
+        self.0.len() == other.0.len() && self.0.iter().zip(&other.0).all(same)
+    }
+
     /// Its keys and values.
     pub fn map(&self) -> &Map<String, Value> {
         &self.0

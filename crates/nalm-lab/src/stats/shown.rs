@@ -2,6 +2,20 @@
 
 pub use nalm::digits::{plain, signed, significant, two};
 
+/// The ends of an interval around a value, with so many digits that they are apart, and the value is between them.
+pub fn interval(low: f64, value: f64, high: f64) -> [String; 2] {
+    const FEWEST: usize = 6;
+    let size = low.abs().max(high.abs());
+    let beyond = libm::ceil(libm::log10(size / (high - low))) + 2.0;
+    let first = if beyond.is_finite() { (beyond.max(0.0) as usize).clamp(FEWEST, 17) } else { FEWEST };
+    let ends = |digits: usize| [low, high].map(|end| significant(end, digits));
+    let holds = |ends: &[String; 2]| {
+        let [low, high] = [&ends[0], &ends[1]].map(|end| end.parse::<f64>().unwrap_or(f64::NAN));
+        low <= value && value <= high
+    };
+    (first..=17).map(ends).find(holds).unwrap_or_else(|| [plain(low), plain(high)])
+}
+
 /// A p-value: two places, two digits of a small one, one of what is next to nothing.
 pub fn p_value(p: f64) -> String {
     match p {
@@ -31,6 +45,22 @@ pub fn signed_beside(x: f64, bound: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// An interval that was rounded holds its value, and has two ends.
+    #[test]
+    fn intervals_hold_their_values() {
+        assert_eq!(interval(1.179_65, 1.183, 1.186_35), ["1.17965", "1.18635"]);
+        assert_eq!(interval(f64::NEG_INFINITY, 2.0, f64::INFINITY), ["-inf", "inf"]);
+        let mut value: f64 = 1.609_343_57;
+        for k in 0..300 {
+            value *= -1.37;
+            let half = value.abs() * libm::pow(10.0, -f64::from(k % 15));
+            let ends = interval(value - half, value, value + half);
+            let [low, high] = [&ends[0], &ends[1]].map(|end| end.parse::<f64>().unwrap());
+            assert!(low <= value && value <= high && low < high, "{value}: {ends:?}");
+            assert!((high - low) / half > 1.8 && (high - low) / half < 2.2, "{value}: {ends:?}");
+        }
+    }
 
     /// 0.255 is no 0.25, and 0.2501 no 0.250.
     #[test]

@@ -194,12 +194,22 @@ impl Index {
     pub fn in_order(
         &self,
         make: impl Fn(&Entry) -> Result<Vec<u8>> + Sync,
+        take: impl FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        self.each(&self.entries, make, take)
+    }
+
+    /// The same for some rows, in the order in which they are given.
+    pub fn each(
+        &self,
+        entries: &[Entry],
+        make: impl Fn(&Entry) -> Result<Vec<u8>> + Sync,
         mut take: impl FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let all =
             &|entries: &[Entry]| entries.iter().map(&make).collect::<Result<Vec<_>>>().map(|parts| parts.concat());
-        for batch in self.entries.chunks(threads * BATCH) {
+        for batch in entries.chunks(threads * BATCH) {
             let (first, rest) = batch.split_at(batch.len().min(BATCH));
             std::thread::scope(|scope| {
                 let start = |part| std::thread::Builder::new().spawn_scoped(scope, move || all(part)).map_err(|_| part);

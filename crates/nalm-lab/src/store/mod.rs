@@ -82,6 +82,8 @@ impl Store {
     }
 
     fn ensure_exists(&self) -> Result<()> {
+        let root = self.root.display();
+        ensure!(self.root.exists(), "there is no folder {root} here yet; nalm run makes it");
         ensure!(
             self.root.join("seg").is_dir(),
             "{} is no store: it has no folder seg; nalm run makes one",

@@ -24,6 +24,8 @@ pub struct Comparison<'a> {
     pub difference: String,
     /// Runs behind it.
     pub n: usize,
+    /// Their seeds, each with its random stream: whoever has the same ones is no other sample.
+    pub sample: BTreeSet<(String, u64)>,
     /// What it amounts to.
     pub verdict: Verdict,
 }
@@ -64,19 +66,20 @@ impl<'a> Results<'a> {
             ours: if found.ours.is_empty() { "–".into() } else { found.ours },
             difference: found.difference,
             n: found.n,
+            sample: self.sample(e),
             verdict: found.verdict.unwrap_or(Verdict::NotRun),
         };
         expectations.iter().zip(found).filter(|(e, _)| there(e)).map(beside).collect()
     }
 
     /// Whether `n` runs are smaller, shorter or fewer than what was published can be held against: those with images say so by their preset,
-    /// and take several folds; the others by their steps, while their number is in their intervals.
+    /// and take several folds; the others by their steps, unless their file says why these are enough, while their number is in their intervals.
     pub(super) fn is_reduced(&self, e: &Expectation, n: usize) -> bool {
         let groups = e.model.map_or(Vec::new(), |model| self.spoken_of(e, model));
         let mut runs = groups.iter().flat_map(|group| &self.experiment.runs[group.runs.clone()]);
         match self.has_images(e) {
             true => self.experiment.preset != "paper" || n < FOLDS,
-            false => runs.any(|run| run.whole("steps") < e.steps && run.whole("steps").is_some()),
+            false => e.enough.is_none() && runs.any(|run| run.whole("steps") < e.steps && run.whole("steps").is_some()),
         }
     }
 
@@ -107,6 +110,12 @@ impl<'a> Results<'a> {
         let seeds = |group: &Group| self.of(group).iter().map(|row| row.spec.seed()).collect::<BTreeSet<u64>>();
         let common = |groups: Vec<&Group>| groups.into_iter().map(seeds).reduce(|a, b| &a & &b);
         self.judged(e).into_iter().filter_map(common).collect()
+    }
+
+    /// The random streams and seeds that a statement is judged by.
+    fn sample(&self, e: &Expectation) -> BTreeSet<(String, u64)> {
+        let rows = self.judged(e).into_iter().flatten().flat_map(|group| self.of(group));
+        rows.map(|row| (row.spec.text("stream").to_string(), row.spec.seed())).collect()
     }
 
     /// What a statement about all ranges together lacks, in words: ranges without runs, or with fewer than others, would let the rest speak
@@ -193,17 +202,23 @@ impl<'a> Results<'a> {
         let rate = (metric.estimator == Estimator::Rate).then(|| counted(metric, rows));
         // What was published of each range was published of all of them.
         let places = if e.pooled { self.judged(e).len() } else { 1 };
-        let n = rows.len();
+        // Runs that are left out of a mean are none that it is of.
+        let counts = |row: &&&Row| metric.over == Over::All || row.is_solved();
+        let n = match rate {
+            Some((_, n)) => n,
+            None => rows.iter().filter(counts).filter(|row| (metric.of)(row).is_some()).count(),
+        };
+        let published = e.n.map(|n| n * places);
         let (difference, verdict) = match (relation, rate) {
-            (Relation::Is(p), Some(ours)) => verdict::rate(ours, p, e.n.map(|n| n * places)),
+            (Relation::Is(p), Some(ours)) => verdict::rate(ours, p, published),
             // A mean over folds without a published interval is a number.
             (Relation::Is(p), None) => verdict::mean(estimate, [p, 0.0]),
             (Relation::Mean(published), _) => verdict::mean(estimate, published),
-            (Relation::Below(p), Some(ours)) => (Estimate::NONE, verdict::rate_below(ours, p)),
+            (Relation::Below(p), Some(ours)) => (Estimate::NONE, verdict::rate_below(ours, p, published)),
             (Relation::Below(p), None) => (Estimate::NONE, verdict::below(estimate, p)),
             (Relation::Above(_) | Relation::Equals(_), _) => (Estimate::NONE, Verdict::NotRun),
         };
-        let verdict = match self.is_reduced(e, n) {
+        let verdict = match self.is_reduced(e, rows.len()) {
             true => Verdict::NotComparable,
             _ if is_published_run(e, rows) && is_published_value(relation, estimate, rate) => Verdict::Identical,
             _ => verdict,
@@ -226,7 +241,7 @@ impl<'a> Results<'a> {
                     None => format!("{shown} (± {})", beside(half, MARGIN)),
                 }
             }
-            (_, Some(_), ..) => show(difference, signed),
+            (_, Some(half), ..) => format!("{} (± {})", show(difference, signed), two(half)),
         };
         Found { ours: shown, difference, n, verdict: Some(verdict), order: None }
     }
@@ -241,7 +256,7 @@ impl<'a> Results<'a> {
             let twins = self.of(twin);
             let own = self.of(group).into_iter();
             for row in own.filter(|row| common.as_ref().is_none_or(|seeds| seeds.contains(&row.spec.seed()))) {
-                let Some(twin) = twins.iter().copied().find(|twin| twin.spec.seed() == row.spec.seed()) else {
+                let Some(twin) = twins.iter().copied().find(|twin| row.is_twin_of(twin)) else {
                     continue;
                 };
                 let counts = metric.over == Over::All || (row.is_solved() && twin.is_solved());
@@ -327,7 +342,7 @@ impl<'a> Results<'a> {
             let holm = if adjusted != p { format!(", {} after Holm", p_value(adjusted)) } else { String::new() };
             found.difference = format!("{above} for, {below} against; {test} p = {}{holm}", p_value(p));
             found.verdict = Some(match self.is_reduced(e, found.n) {
-                true => verdict::reduced(above, below),
+                true => verdict::reduced(above, below, found.n),
                 false => verdict::order(above, below, adjusted),
             });
         }

@@ -5,6 +5,7 @@ use crate::run::Row;
 use crate::stats::{Estimate, student};
 use crate::task::Measures;
 use nalm_vision::{History, product, sequential};
+use std::collections::BTreeMap;
 
 /// The runs of one model.
 pub struct Model<'a> {
@@ -16,7 +17,13 @@ pub struct Model<'a> {
     pub index: usize,
     /// Its rows, in the order of the seeds.
     pub rows: Vec<&'a Row>,
-    histories: Vec<(u64, History)>,
+    histories: Vec<Run>,
+}
+
+struct Run {
+    seed: u64,
+    numerics: u64,
+    history: History,
 }
 
 /// A seed, and the weights of its run with the epochs at which they were measured.
@@ -48,7 +55,8 @@ impl<'a> Model<'a> {
     pub fn new(label: String, place: &'a str, index: usize, rows: Vec<&'a Row>) -> Self {
         let history = |row: &&Row| {
             let value = row.series.get("history")?.clone();
-            Some((row.spec.seed(), serde_json::from_value(value).ok()?))
+            let (seed, numerics) = (row.spec.seed(), row.spec.numerics());
+            Some(Run { seed, numerics, history: serde_json::from_value(value).ok()? })
         };
         let histories = rows.iter().filter_map(history).collect();
         Self { label, place, index, rows, histories }
@@ -56,14 +64,22 @@ impl<'a> Model<'a> {
 
     /// The measurements of each run of a static task, with its seed.
     pub fn products(&self) -> Vec<(u64, &[product::Measurement])> {
-        let all = self.histories.iter().map(|(seed, history)| (*seed, history.products()));
+        let all = self.histories.iter().map(|run| (run.seed, run.history.products()));
         all.filter(|(_, measured)| !measured.is_empty()).collect()
     }
 
     /// The measurements of each run of the sequential task, with its seed.
     pub fn sequences(&self) -> Vec<(u64, &[sequential::Measurement])> {
-        let all = self.histories.iter().map(|(seed, history)| (*seed, history.sequences()));
-        all.filter(|(_, measured)| !measured.is_empty()).collect()
+        self.sequences_by_numerics().into_values().flatten().collect()
+    }
+
+    /// The same by the version of the numerics.
+    pub fn sequences_by_numerics(&self) -> BTreeMap<u64, Vec<(u64, &[sequential::Measurement])>> {
+        let mut all: BTreeMap<u64, Vec<(u64, &[sequential::Measurement])>> = BTreeMap::new();
+        for Run { seed, numerics, history } in self.histories.iter().filter(|run| !run.history.sequences().is_empty()) {
+            all.entry(*numerics).or_default().push((*seed, history.sequences()));
+        }
+        all
     }
 
     /// The values of a metric.
@@ -83,7 +99,7 @@ impl<'a> Model<'a> {
 
     /// The ways of the head's weights in each run.
     pub fn weights(&self) -> Vec<Way<'_>> {
-        let ways = self.histories.iter().map(|(seed, history)| match history {
+        let ways = self.histories.iter().map(|Run { seed, history, .. }| match history {
             History::Product(all) => (*seed, all.iter().map(|at| (at.epoch, at.weights.as_slice())).collect()),
             History::Sequence(all) => (*seed, all.iter().map(|at| (at.epoch, at.weights.as_slice())).collect()),
         });

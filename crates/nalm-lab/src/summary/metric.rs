@@ -92,11 +92,16 @@ impl Metric {
             // A run that says nothing is one of which it does not hold, unless none of them says anything.
             Estimator::Rate if values.is_empty() && !rows.is_empty() => Estimate::NONE,
             Estimator::Rate => wilson::interval(values.iter().filter(|v| **v > 0.0).count(), rows.len()),
+            Estimator::Restricted => {
+                // All are watched for equally long; where they are not, as long as all are.
+                let steps = rows.iter().filter_map(|row| row.spec.whole("steps")).min();
+                restricted(&values, steps.map_or(f64::NAN, |steps| steps as f64))
+            }
             _ => self.of_values(&values),
         }
     }
 
-    /// The estimate of values.
+    /// The estimate of values; a restricted mean goes up to the largest of them.
     pub fn of_values(&self, values: &[f64]) -> Estimate {
         match self.estimator {
             Estimator::Rate => wilson::interval(values.iter().filter(|v| **v > 0.0).count(), values.len()),
@@ -105,12 +110,16 @@ impl Metric {
             Estimator::Mean => student::interval(values, f64::NEG_INFINITY, f64::INFINITY),
             Estimator::Error => student::interval(values, 0.0, f64::INFINITY),
             Estimator::Share => student::share(values),
-            Estimator::Restricted => {
-                let runs: Vec<Run> = values.iter().map(|&at| Run { at, solved: true }).collect();
-                kaplan_meier::restricted_mean(&runs, values.iter().copied().fold(0.0, f64::max))
-            }
+            Estimator::Restricted => restricted(values, f64::NAN),
         }
     }
+}
+
+/// The mean of unsolved steps up to a horizon, or the largest value where there is none.
+fn restricted(values: &[f64], horizon: f64) -> Estimate {
+    let runs: Vec<Run> = values.iter().map(|&at| Run { at, solved: true }).collect();
+    let horizon = if horizon.is_nan() { values.iter().copied().fold(0.0, f64::max) } else { horizon };
+    kaplan_meier::restricted_mean(&runs, horizon)
 }
 
 /// Two digits after the point.
@@ -174,7 +183,7 @@ pub fn list() -> Vec<Metric> {
         Metric {
             over: Over::Solved,
             show: sparsity,
-            panel: Some(("Sparsity error (0 drawn at 1e-16)", true)),
+            panel: Some(("Sparsity error (0 at the lower edge)", true)),
             ..listed("sparsity_error", "sparsity error", Beta, |row| row.number("sparsity_error"))
         },
         Metric {

@@ -26,6 +26,7 @@ use crate::stats::Estimate;
 use crate::stats::paired::{self, Judged, Paired};
 use crate::store::Contents;
 use crate::task::{Catalogue, Measures};
+use std::collections::BTreeMap;
 
 /// The rows of an experiment, in the order of its runs. Identities are hashes, so they are looked up once.
 pub struct Results<'a> {
@@ -58,6 +59,8 @@ pub struct Cell {
     pub n: usize,
     /// Those that are solved.
     pub solved: usize,
+    /// Those that diverged.
+    pub diverged: usize,
     estimates: Vec<(&'static str, Estimate)>,
 }
 
@@ -69,16 +72,32 @@ impl Cell {
 }
 
 impl<'a> Results<'a> {
-    /// Looks up the rows of an experiment. Where there is none of a run, one of an earlier version of the numerics will do.
+    /// Looks up the rows of an experiment. Those of a task are of one version of the numerics: the one that most of its runs have, and of several such
+    /// versions the latest.
     pub fn new(
         catalogue: &'a Catalogue,
         metrics: &'a [Metric],
         experiment: &'a Experiment,
         contents: &'a Contents,
     ) -> Self {
-        let row = |run: &Spec| contents.rows.get(&run.id());
-        let earlier = |run: &Spec| catalogue.with_earlier_numerics(run).iter().find_map(row);
-        let rows = experiment.runs.iter().map(|run| row(run).or_else(|| earlier(run))).collect();
+        // All that there is of a run, the latest version first.
+        let found = |run: &Spec| -> Vec<&'a Row> {
+            let versions = std::iter::once(run.clone()).chain(catalogue.with_earlier_numerics(run));
+            versions.filter_map(|run| contents.rows.get(&run.id())).collect()
+        };
+        let found: Vec<Vec<&Row>> = experiment.runs.iter().map(found).collect();
+        let mut counts: BTreeMap<&str, BTreeMap<u64, usize>> = BTreeMap::new();
+        for (run, rows) in experiment.runs.iter().zip(&found) {
+            let counts = counts.entry(run.task()).or_default();
+            rows.iter().for_each(|row| *counts.entry(row.spec.numerics()).or_default() += 1);
+        }
+        let of_most =
+            |run: &Spec| counts[run.task()].iter().max_by_key(|(_, count)| **count).map(|(version, _)| *version);
+        let chosen = |(run, rows): (&Spec, Vec<&'a Row>)| {
+            let version = of_most(run)?;
+            rows.into_iter().find(|row| row.spec.numerics() == version)
+        };
+        let rows = experiment.runs.iter().zip(found).map(chosen).collect();
         let mut results = Self { catalogue, metrics, experiment, contents, rows, cells: Vec::new() };
         let sampled = experiment.groups.iter().filter(|group| experiment.is_sampled(group));
         results.cells = sampled.filter_map(|group| results.summary(group, results.of(group))).collect();
@@ -112,6 +131,7 @@ impl<'a> Results<'a> {
             place: group.place.clone(),
             n: found.len(),
             solved: found.iter().filter(|row| row.is_solved()).count(),
+            diverged: found.iter().filter(|row| row.has_diverged()).count(),
             estimates: estimates.collect(),
         })
     }
@@ -138,10 +158,23 @@ impl<'a> Results<'a> {
         let mut pairs = Vec::new();
         for group in self.groups(section, model, place) {
             let Some(other) = self.group(section, other, &group.place) else { continue };
-            let rows = self.rows[group.runs.clone()].iter().zip(&self.rows[other.runs.clone()]);
-            pairs.extend(rows.filter_map(|(a, b)| Some((judged((*a)?), judged((*b)?)))));
+            pairs.extend(self.twins(group, other).map(|(a, b)| (judged(a), judged(b))));
         }
         (!pairs.is_empty()).then(|| paired::compare(&pairs))
+    }
+
+    /// The rows of two groups that have a partner in the other one.
+    pub fn twins(&self, group: &Group, other: &Group) -> impl Iterator<Item = (&'a Row, &'a Row)> {
+        let rows = self.rows[group.runs.clone()].iter().zip(&self.rows[other.runs.clone()]);
+        rows.filter_map(|(a, b)| Some(((*a)?, (*b)?))).filter(|(a, b)| a.is_twin_of(b))
+    }
+
+    /// How many of its rows are of each version of the numerics.
+    pub fn rows_by_numerics(&self) -> BTreeMap<u64, usize> {
+        let mut counts = BTreeMap::new();
+        let rows = self.experiment.distinct().into_iter().filter_map(|k| self.rows[k]);
+        rows.for_each(|row| *counts.entry(row.spec.numerics()).or_default() += 1);
+        counts
     }
 
     /// How many of its rows are of an earlier version of the numerics.

@@ -7,6 +7,7 @@ use super::verdict::{self, Verdict};
 use crate::experiment::{Expectation, Relation};
 use crate::stats::{Estimate, beta, gamma, standard_error, student, wilson};
 use nalm_vision::sequential;
+use std::collections::BTreeMap;
 
 /// A model on sequences of one length.
 pub struct ByLength {
@@ -32,6 +33,9 @@ pub struct Thresholds {
     pub dropped: Vec<u64>,
 }
 
+/// Thresholds by version of the numerics: a run is judged by reference runs of its own version, and by no others.
+pub type Limits = BTreeMap<u64, Thresholds>;
+
 /// The row with the least validation error.
 fn best(rows: &[sequential::Measurement]) -> Option<&sequential::Measurement> {
     rows.iter().min_by(|a, b| error(a).total_cmp(&error(b)))
@@ -50,9 +54,13 @@ fn at_length(row: &sequential::Measurement, length: usize) -> Option<f64> {
 /// From the reference, which multiplies by construction: the upper end of a one-sided 99 % Student interval of its test error at the best
 /// validation row. A reference seed counts unless its best validation error is no number or more than ten times the (lower) median; the
 /// published analysis takes a fixed list of seven seeds and eight degrees of freedom instead. A length without two such errors has no
-/// threshold, and is solved by nobody.
-pub fn thresholds(reference: &Model<'_>) -> Option<Thresholds> {
-    let runs = reference.sequences();
+/// threshold, and is solved by nobody; a version of the numerics without two such runs has none at all, and its runs are not judged.
+pub fn thresholds(reference: &Model<'_>) -> Limits {
+    let by_numerics = reference.sequences_by_numerics().into_iter();
+    by_numerics.filter_map(|(numerics, runs)| Some((numerics, of_one_version(&runs)?))).collect()
+}
+
+fn of_one_version(runs: &[(u64, &[sequential::Measurement])]) -> Option<Thresholds> {
     let ends: Vec<(u64, &sequential::Measurement)> =
         runs.iter().filter_map(|(s, rows)| Some((*s, best(rows)?))).collect();
     let mut errors: Vec<f64> = ends.iter().map(|(_, row)| error(row)).filter(|error| error.is_finite()).collect();
@@ -82,26 +90,33 @@ pub(super) fn find(results: &Results<'_>, e: &Expectation) -> Option<Found> {
     models.retain(|model| model.place == e.place);
     let find = |index: usize| models.iter().find(|model| model.index == index);
     let model = find(e.model?)?;
-    let limits = thresholds(models.iter().find(|model| model.is_reference())?)?;
-    let n = model.rows.len();
+    let limits = models.iter().find(|model| model.is_reference()).map(thresholds).unwrap_or_default();
     match (e.relation, e.length) {
         (Relation::Is(rate), Some(length)) => {
             let judged = by_length(model, &limits);
-            let cell = judged.get(length.checked_sub(1)?)?;
-            let verdict = verdict::rate((cell.solved, cell.n), rate, e.n).1;
+            let Some(cell) = judged.get(length.checked_sub(1)?).filter(|cell| cell.n > 0) else { return not_judged() };
+            let n = cell.n;
+            let verdict = verdict::rate((cell.solved, n), rate, e.n).1;
             let verdict = Some(if results.is_reduced(e, n) { Verdict::NotComparable } else { verdict });
             Some(Found { ours: rate_in_words(cell.solved, cell.n), n, verdict, ..Found::default() })
         }
         (Relation::Above(than), _) => {
+            // Both of one version: the one of which both have most runs, or else the latest.
             let other = find(than)?;
+            let runs = |model: &Model<'_>, numerics| model.sequences_by_numerics().get(&numerics).map_or(0, Vec::len);
+            let both = |numerics: u64| runs(model, numerics).min(runs(other, numerics));
+            let judged = limits.keys().copied().filter(|k| both(*k) > 0).max_by_key(|k| (both(*k), *k));
+            let Some(numerics) = judged else { return not_judged() };
+            let limits: Limits = limits.into_iter().filter(|(k, _)| *k == numerics).collect();
+            let [n, others] = [model, other].map(|model| runs(model, numerics));
             let [ours, theirs] = [model, other].map(|model| by_length(model, &limits));
             let pairs = || ours.iter().zip(&theirs).filter_map(|(a, b)| Some((a.success.mean?, b.success.mean?)));
             let (above, below) = (pairs().filter(|(a, b)| a > b).count(), pairs().filter(|(a, b)| a < b).count());
-            let shown = format!("above at {above} lengths, below at {below} ({n} and {} runs)", other.rows.len());
+            let shown = format!("above at {above} lengths, below at {below} ({n} and {others} runs)");
             // Lengths of the same runs are no sample, so there is no test of it.
-            let reduced = results.is_reduced(e, n.min(other.rows.len()));
+            let reduced = results.is_reduced(e, n.min(others));
             let verdict = match (reduced, above >= SEVERAL) {
-                (true, _) => verdict::reduced(above, below),
+                (true, _) => verdict::reduced(above, below, n.min(others)),
                 (false, true) => Verdict::DirectionOnly,
                 (false, false) => Verdict::Inconclusive,
             };
@@ -111,16 +126,31 @@ pub(super) fn find(results: &Results<'_>, e: &Expectation) -> Option<Found> {
     }
 }
 
-/// A model judged by thresholds, length by length.
-pub fn by_length(model: &Model<'_>, thresholds: &Thresholds) -> Vec<ByLength> {
-    let runs = model.sequences();
-    let judge = |(length, &threshold): (usize, &f64)| {
-        let below = |row: &sequential::Measurement| at_length(row, length).is_some_and(|error| error < threshold);
-        let solved: Vec<&[sequential::Measurement]> =
-            runs.iter().map(|(_, rows)| *rows).filter(|rows| best(rows).is_some_and(below)).collect();
-        let first = |rows: &&[sequential::Measurement]| rows.iter().find(|row| below(row)).map(|row| row.step as f64);
-        let steps: Vec<f64> = solved.iter().filter_map(first).collect();
-        let sparsity: Vec<f64> = solved.iter().filter_map(|rows| best(rows)).map(|row| row.sparsity).collect();
+/// Runs that are there, without the reference runs that would judge them.
+fn not_judged() -> Option<Found> {
+    let ours = "fewer than two reference runs of the same version of the numerics".into();
+    Some(Found { ours, verdict: Some(Verdict::NotComparable), ..Found::default() })
+}
+
+/// A model judged by thresholds, length by length: each run by those of its version. Runs of a version without thresholds do not count.
+pub fn by_length(model: &Model<'_>, limits: &Limits) -> Vec<ByLength> {
+    let runs = model.sequences_by_numerics();
+    let runs: Vec<(&[sequential::Measurement], &Thresholds)> = runs
+        .iter()
+        .filter_map(|(numerics, runs)| Some((runs, limits.get(numerics)?)))
+        .flat_map(|(runs, limits)| runs.iter().map(move |(_, rows)| (*rows, limits)))
+        .collect();
+    let judge = |length: usize| {
+        let below = |row: &sequential::Measurement, limits: &Thresholds| {
+            at_length(row, length).zip(limits.values.get(length)).is_some_and(|(error, limit)| error < *limit)
+        };
+        let is_solved = |(rows, limits): &&(&[sequential::Measurement], &Thresholds)| {
+            best(rows).is_some_and(|row| below(row, limits))
+        };
+        let solved: Vec<_> = runs.iter().filter(is_solved).collect();
+        let first = solved.iter().filter_map(|(rows, limits)| rows.iter().find(|row| below(row, limits)));
+        let steps: Vec<f64> = first.map(|row| row.step as f64).collect();
+        let sparsity: Vec<f64> = solved.iter().filter_map(|(rows, _)| best(rows)).map(|row| row.sparsity).collect();
         ByLength {
             solved: solved.len(),
             n: runs.len(),
@@ -129,7 +159,7 @@ pub fn by_length(model: &Model<'_>, thresholds: &Thresholds) -> Vec<ByLength> {
             sparsity: beta::corrected(&sparsity),
         }
     };
-    thresholds.values.iter().enumerate().map(judge).collect()
+    (0..sequential::LENGTHS).map(judge).collect()
 }
 
 #[cfg(test)]
@@ -146,6 +176,10 @@ mod tests {
 
     /// A run whose validation errors go through `valid`; the test error of length T in row k is T times `test[k]`.
     fn run(head: &str, seed: u64, valid: &[f64], test: &[f64]) -> Row {
+        of_version(1, head, seed, valid, test)
+    }
+
+    fn of_version(numerics: u64, head: &str, seed: u64, valid: &[f64], test: &[f64]) -> Row {
         let row = |k: usize| Measurement {
             epoch: 5 * k as u64,
             step: 1_000 * k as u64,
@@ -155,7 +189,8 @@ mod tests {
             weights: vec![1.0, 1.0],
             sparsity: 0.25,
         };
-        let spec = json!({"task": "mnist-sequential", "head": head, "settings": {}, "seed": seed, "numerics": 1});
+        let spec =
+            json!({"task": "mnist-sequential", "head": head, "settings": {}, "seed": seed, "numerics": numerics});
         let history = History::Sequence((0..valid.len()).map(row).collect());
         let mut row = Row::new(&serde_json::from_value(spec).unwrap(), Status::Completed, None, String::new());
         row.series.insert("history".into(), serde_json::to_value(history).unwrap());
@@ -178,20 +213,21 @@ mod tests {
         ];
         let reference = model("reference", &rows);
         assert!(reference.is_reference());
-        let found = thresholds(&reference).unwrap();
+        let found = thresholds(&reference).remove(&1).unwrap();
         assert_eq!((found.used.as_slice(), found.dropped.as_slice()), (&[0, 1, 2][..], &[3, 4][..]));
         let want = 2.0 + 6.964_557 / 3f64.sqrt();
         assert!((found.values[0] - want).abs() < 1e-5, "{} {want}", found.values[0]);
         assert!((found.values[9] - 10.0 * want).abs() < 1e-4);
         // Of two seeds, one of which failed, one is left: no thresholds.
         rows.drain(1..3);
-        assert!(thresholds(&model("reference", &rows)).is_none());
-        assert!(thresholds(&model("reference", &[])).is_none());
+        assert!(thresholds(&model("reference", &rows)).is_empty());
+        assert!(thresholds(&model("reference", &[])).is_empty());
     }
 
     #[test]
     fn a_run_is_judged_by_its_best_validation_row() {
         let limits = Thresholds { values: vec![1.0; LENGTHS], used: vec![0, 1], dropped: Vec::new() };
+        let limits = Limits::from([(1, limits)]);
         let rows = [
             // Solved at its best row, for the first time two rows earlier.
             run("nmu", 0, &[5.0, 4.0, 3.0, 1.0], &[9.0, 0.6, 3.0, 0.7]),
@@ -203,5 +239,26 @@ mod tests {
         assert_eq!((judged[0].solved, judged[0].n), (1, 3));
         assert_eq!((judged[0].solved_at.mean, judged[0].sparsity.mean), (Some(1_000.0), Some(0.25)));
         assert_eq!(judged[1].solved, 0, "twice the error at twice the length");
+    }
+
+    /// Two reference runs of version 1 with errors near 1, two of version 2 with errors near 100, and one of version 3.
+    #[test]
+    fn versions_of_the_numerics_are_not_mixed() {
+        let reference = |numerics, seed, error: f64| of_version(numerics, "mul", seed, &[1.0], &[error]);
+        let rows = [
+            reference(1, 0, 1.0),
+            reference(1, 1, 1.1),
+            reference(2, 0, 100.0),
+            reference(2, 1, 110.0),
+            reference(3, 0, 1.0),
+        ];
+        let limits = thresholds(&model("reference", &rows));
+        assert_eq!(limits.keys().copied().collect::<Vec<_>>(), [1, 2], "one run is no sample");
+        assert!(limits[&1].values[0] < 10.0 && limits[&2].values[0] > 100.0, "{:?}", limits[&2].values[0]);
+        assert_eq!((limits[&1].used.as_slice(), limits[&2].used.as_slice()), (&[0, 1][..], &[0, 1][..]));
+        // An error of 50 is solved by the thresholds of version 2 alone.
+        let own = [1, 2, 3].map(|numerics| of_version(numerics, "nmu", numerics, &[1.0], &[50.0]));
+        let judged = by_length(&model("NMU", &own), &limits);
+        assert_eq!((judged[0].solved, judged[0].n), (1, 2), "version 3 has no thresholds");
     }
 }

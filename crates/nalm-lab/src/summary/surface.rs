@@ -17,11 +17,16 @@ pub fn predictions<'a>(results: &Results<'a>, model: usize) -> Option<(&'a Row, 
     let rows = results.of(group);
     let wanted = if results.experiment.runs[group.runs.start].module() == "mlp-100" { 8 } else { 0 };
     let row = *rows.iter().find(|row| row.spec.seed() == wanted).or(rows.first())?;
+    let points: Vec<f32> =
+        (0..SIDE * SIDE).flat_map(|k| [coordinate(k % SIDE) as f32, coordinate(k / SIDE) as f32]).collect();
+    Some((row, predicted(results, row, &points)?))
+}
+
+/// What the network of a row makes of some inputs, if its weights are in the row.
+pub fn predicted(results: &Results<'_>, row: &Row, inputs: &[f32]) -> Option<Vec<f64>> {
     let weights: Vec<f32> = row.weights().into_iter().collect::<Option<_>>()?;
     let task = results.catalogue.task(row.spec.task()).ok()?;
     let network = task.built(results.catalogue, &row.spec).ok()??.network;
-    let points: Vec<f32> =
-        (0..SIDE * SIDE).flat_map(|k| [coordinate(k % SIDE) as f32, coordinate(k / SIDE) as f32]).collect();
-    let values = network.predict(&weights, &points).ok()?;
-    Some((row, values.into_iter().map(f64::from).collect()))
+    let values = network.predict(&weights, inputs).ok()?;
+    Some(values.into_iter().map(f64::from).collect())
 }

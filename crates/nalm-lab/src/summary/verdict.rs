@@ -86,6 +86,10 @@ pub const MARGIN: f64 = 0.25;
 pub const FROM_THE_END: f64 = 0.17;
 /// Below this, a test is significant.
 pub const SIGNIFICANT: f64 = 0.05;
+/// The widest half of an interval around the difference of means that still counts as agreement, as a share of the published mean.
+pub const WIDE: f64 = 0.5;
+/// Fewer pairs at a reduced scale are no direction.
+pub const PAIRS: usize = 2;
 
 /// Half of an interval's width.
 pub fn half_width(e: Estimate) -> Option<f64> {
@@ -136,13 +140,15 @@ fn minus(e: Estimate, value: f64) -> Estimate {
     Estimate { mean: minus(e.mean), lower: minus(e.lower), upper: minus(e.upper) }
 }
 
-/// A rate that is said to be below something: it takes at least one failure.
-pub fn rate_below((k, n): (usize, usize), bound: f64) -> Verdict {
+/// A rate that is said to be below something: it takes at least one failure. Below 1 is at most one published failure away from it, so
+/// that none of ours differs only where it does from all but one of the published runs.
+pub fn rate_below((k, n): (usize, usize), bound: f64, published: Option<usize>) -> Verdict {
     let e = wilson::interval(k, n);
     let Some((lower, upper)) = e.lower.zip(e.upper) else { return Verdict::NotRun };
+    let nearest = published.map(|all| newcombe::independent((k, n), (all.saturating_sub(1), all)));
     match (k < n, bound < 1.0) {
         (true, false) => Verdict::Consistent,
-        (false, false) if 1.0 - lower <= FROM_THE_END => Verdict::Differs,
+        (false, false) if nearest.and_then(contains_zero) == Some(false) => Verdict::Differs,
         _ if upper < bound => Verdict::Consistent,
         _ if bound < 1.0 && lower > bound => Verdict::Differs,
         _ => Verdict::Inconclusive,
@@ -160,14 +166,19 @@ pub fn below(e: Estimate, bound: f64) -> Verdict {
 }
 
 /// A mean against a published one with its half-width: the difference with both half-widths in quadrature, and what the rounding of two
-/// printed digits leaves open.
+/// printed digits leaves open. An interval that is wide beside the published mean agrees with too much to agree with it.
 pub fn mean(ours: Estimate, [published, half]: [f64; 2]) -> (Estimate, Verdict) {
     let Some(mean) = ours.mean else { return (Estimate::NONE, Verdict::NotRun) };
     let own = upper_half(ours);
     let slack = half_unit(published, 2) + half_unit(half, 2);
     let (at, wide) = (mean - published, libm::hypot(own, half) + slack);
     let difference = Estimate { mean: Some(at), lower: Some(at - wide), upper: Some(at + wide) };
-    (difference, if at.abs() <= wide { Verdict::Consistent } else { Verdict::Differs })
+    let verdict = match (at.abs() <= wide, wide <= WIDE * published.abs()) {
+        (false, _) => Verdict::Differs,
+        (true, true) => Verdict::Consistent,
+        (true, false) => Verdict::Inconclusive,
+    };
+    (difference, verdict)
 }
 
 /// Half a unit of the last of so many significant digits.
@@ -185,13 +196,20 @@ pub fn order(for_it: usize, against: usize, p: f64) -> Verdict {
     }
 }
 
-/// An order that runs at a reduced scale show: which way they go, whatever their number.
-pub fn reduced(for_it: usize, against: usize) -> Verdict {
+/// An order that so many pairs of runs at a reduced scale show: which way they go. One pair goes some way whatever is true.
+pub fn reduced(for_it: usize, against: usize, pairs: usize) -> Verdict {
     match for_it.cmp(&against) {
+        _ if pairs < PAIRS => Verdict::NotComparable,
         std::cmp::Ordering::Greater => Verdict::ReducedFor,
         std::cmp::Ordering::Equal => Verdict::ReducedNeither,
         std::cmp::Ordering::Less => Verdict::ReducedAgainst,
     }
+}
+
+/// What several experiments at a reduced scale say about the same: which way they go where they agree, otherwise neither.
+pub fn reduced_together(verdicts: impl IntoIterator<Item = Verdict>) -> Option<Verdict> {
+    let directions = verdicts.into_iter().filter(|v| (Verdict::ReducedFor..=Verdict::ReducedAgainst).contains(v));
+    directions.reduce(|a, b| if a == b { a } else { Verdict::ReducedNeither })
 }
 
 /// Rates over common seeds that are said to be equal, with the interval that decides: they differ where the 95 % interval excludes 0;
@@ -255,9 +273,12 @@ mod tests {
 
     #[test]
     fn below_takes_a_failure() {
-        let verdicts = [(18, 20), (20, 20), (4, 4), (0, 0)].map(|ours| rate_below(ours, 1.0));
-        assert_eq!(verdicts, [Consistent, Differs, Inconclusive, NotRun]);
-        let verdicts = [(1, 20), (9, 20), (19, 20)].map(|ours| rate_below(ours, 0.5));
+        let verdicts = [(18, 20), (20, 20), (4, 4), (0, 0)].map(|ours| rate_below(ours, 1.0, Some(20)));
+        assert_eq!(verdicts, [Consistent, Inconclusive, Inconclusive, NotRun], "19 of 20 is below 1, too");
+        // 1,000 of 1,000 are above 19 of 20; they are not above 999 of 1,000, nor above we know not how many.
+        let all = [Some(20), Some(1_000), None].map(|n| rate_below((1_000, 1_000), 1.0, n));
+        assert_eq!(all, [Differs, Inconclusive, Inconclusive]);
+        let verdicts = [(1, 20), (9, 20), (19, 20)].map(|ours| rate_below(ours, 0.5, Some(20)));
         assert_eq!(verdicts, [Consistent, Inconclusive, Differs]);
         let e = |lower, mean, upper| Estimate { mean, lower, upper };
         assert_eq!(below(e(Some(1.0), Some(2.0), Some(3.0)), 4.0), Consistent);
@@ -277,6 +298,10 @@ mod tests {
             [found(10_848.0), found(10_851.0), found(9_152.0), found(9_149.0)],
             [Consistent, Differs, Consistent, Differs]
         );
+        // Half of the published mean is as wide as it may be: 4.4 and 0.5 of rounding, but not 4.6 and 0.5.
+        let of = |half: f64| Estimate { mean: Some(9.0), lower: Some(9.0 - half), upper: Some(9.0 + half) };
+        assert_eq!([mean(of(4.4), [10.0, 0.0]).1, mean(of(4.6), [10.0, 0.0]).1], [Consistent, Inconclusive]);
+        assert_eq!(mean(of(4.6), [20.0, 0.0]).1, Differs, "wide, and still beside it");
         let alone = |x: f64| mean(Estimate { mean: Some(x), lower: None, upper: None }, [0.0, 0.0]).1;
         assert_eq!([alone(0.0), alone(1e-9), alone(-1e-9)], [Consistent, Differs, Differs]);
         assert_eq!(mean(Estimate::NONE, [1.0, 1.0]).1, NotRun);
@@ -324,7 +349,11 @@ mod tests {
 
     #[test]
     fn a_reduced_scale_says_which_way_it_goes() {
-        assert_eq!([reduced(3, 1), reduced(2, 2), reduced(0, 1)], [ReducedFor, ReducedNeither, ReducedAgainst]);
+        let found = [reduced(3, 1, 4), reduced(2, 2, 4), reduced(0, 1, 2), reduced(1, 0, 1)];
+        assert_eq!(found, [ReducedFor, ReducedNeither, ReducedAgainst, NotComparable], "one pair is no direction");
+        assert_eq!(reduced_together([ReducedFor, NotComparable, ReducedFor]), Some(ReducedFor));
+        assert_eq!(reduced_together([ReducedFor, ReducedAgainst]), Some(ReducedNeither));
+        assert_eq!(reduced_together([NotComparable, Consistent]), None);
         let shown = counts([ReducedFor, ReducedFor, ReducedAgainst]);
         assert_eq!(shown, "2 at reduced scale for the paper, 1 at reduced scale against the paper");
     }

@@ -24,7 +24,9 @@ pub(crate) fn checked(catalogue: &Catalogue, task: &dyn Task, choices: &Choices)
             }
             return Err(undeclared(catalogue, &[task], name));
         };
-        let wrong = || Error::Request(format!("{name} is {value}; it must be {}", declared.kind.name()));
+        // JSON has no nan and no infinity, and files have nothing else that it lacks.
+        let shown = || value.to_string().replace("null", "nan or inf");
+        let wrong = || Error::Request(format!("{name} is {}; it must be {}", shown(), declared.kind.name()));
         Ok(json(&declared.check(&setting(value).ok_or_else(wrong)?)?))
     };
     for (name, value) in &choices.values {

@@ -1,7 +1,7 @@
 //! Stacks of layers as experiment files write them, and the options of modules.
 
 use super::catalogue::{Catalogue, alias};
-use crate::error::{Result, bail};
+use crate::error::{Error, Result, bail};
 use crate::run::spec::{json, setting};
 use nalm::{Network, Options, architecture};
 use serde::{Deserialize, Serialize};
@@ -9,43 +9,58 @@ use serde_json::{Map, Value, json as value};
 
 /// A layer of a stack: `"nau 100->3"`, or the same as a table with options.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[serde(try_from = "Written", into = "Map<String, Value>")]
+#[serde(try_from = "Value", into = "Map<String, Value>")]
 pub struct Layer(pub architecture::Layer);
 
-/// The two ways to write a layer.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Written {
-    Text(String),
-    Table {
-        module: String,
-        inputs: Option<usize>,
-        outputs: Option<usize>,
-        steps: Option<usize>,
-        state: Option<f64>,
-        #[serde(flatten)]
-        options: Map<String, Value>,
-    },
-}
+/// What a layer has besides its module's options.
+const KEYS: [&str; 6] = ["module", "inputs", "outputs", "steps", "state", "options"];
 
-impl TryFrom<Written> for Layer {
-    type Error = nalm::Error;
-    fn try_from(written: Written) -> Result<Self, nalm::Error> {
-        match written {
-            Written::Text(text) => text.parse().map(Layer),
-            Written::Table { module, inputs, outputs, steps, state, options: mut given } => {
-                // As rows keep them, options stand in an object of their own; files write them beside the name.
-                if let Some(Value::Object(inner)) = given.remove("options") {
-                    given.extend(inner);
-                }
-                let mut options = Options::new();
-                for (name, value) in &given {
-                    // What is no value of any setting is refused when the module checks it.
-                    options.set(name, setting(value).unwrap_or_else(|| value.to_string().into()));
-                }
-                Ok(Self(architecture::Layer { module, inputs, outputs, steps, state, options, ..Default::default() }))
+impl TryFrom<Value> for Layer {
+    type Error = Error;
+    fn try_from(written: Value) -> Result<Self> {
+        let mut given = match written {
+            Value::String(text) => return Ok(Self(text.parse()?)),
+            Value::Object(given) => given,
+            other => bail!(
+                "a layer is {other}; write it as text, such as \"nau 100->3\", or as a table, such as {{ module = \"nau\", outputs = 3 }}"
+            ),
+        };
+        let module = match given.remove("module") {
+            Some(Value::String(module)) => module,
+            Some(other) => bail!("the module of a layer is {other}; it must be a name in quotes"),
+            None => {
+                let is_near = |key: &&String| nalm::Error::nearest(key, &KEYS[..1]).is_some();
+                let instead =
+                    given.keys().find(is_near).map_or(String::new(), |key| format!("; is {key} meant to be module?"));
+                bail!("a layer has no module; write {{ module = \"nau\", outputs = 3 }}{instead}")
             }
+        };
+        let mut whole = |key: &str| match given.remove(key) {
+            None | Some(Value::Null) => Ok(None),
+            Some(value) => {
+                let wrong =
+                    || Error::Request(format!("{key} of the layer {module} is {value}; it must be a whole number"));
+                value.as_u64().and_then(|n| usize::try_from(n).ok()).map(Some).ok_or_else(wrong)
+            }
+        };
+        let [inputs, outputs, steps] = [whole("inputs")?, whole("outputs")?, whole("steps")?];
+        let state = match given.remove("state") {
+            None | Some(Value::Null) => None,
+            Some(value) => {
+                let wrong = || Error::Request(format!("state of the layer {module} is {value}; it must be a number"));
+                Some(value.as_f64().ok_or_else(wrong)?)
+            }
+        };
+        // As rows keep them, options stand in an object of their own; files write them beside the name.
+        if let Some(Value::Object(inner)) = given.remove("options") {
+            given.extend(inner);
         }
+        let mut options = Options::new();
+        for (name, value) in &given {
+            // What is no value of any setting is refused when the module checks it.
+            options.set(name, setting(value).unwrap_or_else(|| value.to_string().into()));
+        }
+        Ok(Self(architecture::Layer { module, inputs, outputs, steps, state, options, ..Default::default() }))
     }
 }
 
@@ -128,5 +143,18 @@ mod tests {
         assert!(training.contains("is a way to train nmu, and no layer"), "{training}");
         let error = serde_json::from_str::<Layer>("\"nau 4>3\"").unwrap_err().to_string();
         assert!(error.contains("write it like \"nau 100->3\""), "{error}");
+        for (text, want) in [
+            ("3", "a layer is 3; write it as text, such as \"nau 100->3\", or as a table"),
+            (r#"["nmu"]"#, "a layer is [\"nmu\"]; write it as text"),
+            (
+                r#"{"modul": "nmu"}"#,
+                "a layer has no module; write { module = \"nau\", outputs = 3 }; is modul meant to be module?",
+            ),
+            (r#"{"outputs": 3}"#, "a layer has no module; write { module = \"nau\", outputs = 3 }"),
+            (r#"{"module": "nau", "inputs": "x"}"#, "inputs of the layer nau is \"x\"; it must be a whole number"),
+        ] {
+            let error = serde_json::from_str::<Layer>(text).unwrap_err().to_string();
+            assert!(error.starts_with(want), "{text}: {error}");
+        }
     }
 }

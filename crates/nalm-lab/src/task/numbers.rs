@@ -425,7 +425,8 @@ pub fn numbers_row(spec: &Spec, outcome: &Outcome<f32>, curve: Option<Curve>) ->
         put(format!("stays_solved{suffix}"), verdict.stays_solved.into());
     };
     judged(outcome.flat.as_ref().unwrap_or(&outcome.simulated), "");
-    if outcome.flat.is_some() {
+    // By a threshold that is not defined nobody failed.
+    if outcome.flat.is_some() && !outcome.thresholds.simulated.is_nan() {
         judged(&outcome.simulated, "_simulated");
     }
     put("best_step".into(), outcome.best_step.into());

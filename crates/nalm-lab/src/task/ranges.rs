@@ -5,7 +5,7 @@ use crate::error::{Context, Error, Result};
 use crate::run::Spec;
 use nalm::setting::Kind;
 use nalm::task::{DATA_SETTINGS, FrontLayer, PAPER_RANGES, TaskSpec, with_data_settings};
-use nalm::{Distribution, Setting};
+use nalm::{Distribution, Interval, Setting, Uniform};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -30,13 +30,18 @@ pub fn published_test_range(range: &str) -> Option<&'static str> {
     PAPER_RANGES.iter().find(|(train, _)| *train == range).map(|(_, test)| *test)
 }
 
-/// A range apart from a training range, as an example for whoever has to give one.
+/// A range apart from a training range, further away from 0 as published ones are, as an example for whoever has to give one.
 pub(crate) fn test_range_for(train: &str) -> String {
     let range = train.parse::<Distribution>().ok();
-    let high = range.as_ref().and_then(Distribution::as_range).and_then(|range| range.intervals().last().copied());
-    high.map_or("U[2,6)".into(), |last| {
-        format!("U[{},{})", last.high(), last.high() + 4.0 * (last.high() - last.low()))
-    })
+    let further = |range: &Uniform| {
+        let (first, last) = (range.intervals().first()?, range.intervals().last()?);
+        // Sums of decimals have digits that nobody would type.
+        let rounded = |x: f64| format!("{x:.9e}").parse::<f64>().unwrap_or(x);
+        let below = (first.low() < 0.0).then(|| Interval::new(rounded(first.low() - 4.0 * first.width()), first.low()));
+        let above = (last.high() > 0.0).then(|| Interval::new(last.high(), rounded(last.high() + 4.0 * last.width())));
+        Uniform::union(below.into_iter().chain(above).collect::<Result<_, _>>().ok()?).ok()
+    };
+    range.as_ref().and_then(Distribution::as_range).and_then(further).map_or("U[2,6)".into(), |range| range.to_string())
 }
 
 /// Tasks made before. Thousands of runs share a task, and some thresholds take a while to simulate.
@@ -89,7 +94,11 @@ impl Problem for Ranges {
         let mut tasks = TASKS.lock().unwrap_or_else(PoisonError::into_inner);
         if !tasks.contains_key(&key) {
             let place = || format!("task {}", self.0.name);
-            let task = (self.0.build)(&options, train.clone(), spec.text("test_range").parse()?).at(place)?;
+            let task = (self.0.build)(&options, train.clone(), spec.text("test_range").parse()?);
+            let task = match task {
+                Err(error @ nalm::Error::NoThreshold { .. }) => Err(error).about("test_range"),
+                other => other.at(place),
+            }?;
             tasks.insert(key.clone(), task.into());
         }
         let task = Arc::clone(&tasks[&key]);
@@ -107,6 +116,24 @@ fn overlap(a: &Distribution, b: &Distribution) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Whatever is proposed can be read, is short, and goes away from 0 as the published test ranges do.
+    #[test]
+    fn test_ranges_are_proposed_further_out() {
+        for (train, want) in [
+            ("U[1,2)", "U[2,6)"),
+            ("U[0.1,0.3)", "U[0.3,1.1)"),
+            ("U[-5,-4)", "U[-9,-5)"),
+            ("U[-2,2)", "U[-18,-2)∪U[2,18)"),
+            ("U[-3,-2)∪U[5,7)", "U[-7,-3)∪U[7,15)"),
+            ("U[1e300,1e301)", "U[1e301,4.6e301)"),
+            ("U[1e-300,1e-299)", "U[1e-299,4.6e-299)"),
+            ("U[1e308,1.7e308)", "U[2,6)"),
+            ("Exp(0.5)", "U[2,6)"),
+        ] {
+            assert_eq!(test_range_for(train), want, "{train}");
+        }
+    }
 
     #[test]
     fn ranges_that_touch_do_not_overlap() {

@@ -1,6 +1,6 @@
 //! The networks of the three tasks with images.
 
-use super::units::described;
+use super::units::{described, described_with};
 use super::{Diagram, Kind, Node, parameters};
 use crate::error::Result;
 use crate::task::Catalogue;
@@ -68,7 +68,11 @@ pub(super) fn diagram(catalogue: &Catalogue, name: &str, title: &str) -> Result<
             diagram.row(vec![Node::data(format!("digit t, {}", image([28, 28, 1])))], []);
             chain(&mut diagram, &[&net]);
             diagram.row(vec![Node::data("z_t"), Node::data("s_(t-1): the state before, 1 at first")], [(0, 0)]);
-            diagram.joined(vec![head()?]);
+            // The published code never leaves training mode here.
+            let noisy = |formula: &str| {
+                formula.replace("; the NMU in evaluation", "; noisy in evaluation, too (eval_noise = true)")
+            };
+            diagram.joined(vec![described_with(catalogue, &*unit.layers()[0], noisy)?]);
             diagram.joined(vec![Node::data("s_t: the product so far, and the state of the next step")]);
             diagram.notes.push("The same network and the same unit at every step; every product is supervised.".into());
             net.param_len()

@@ -29,13 +29,24 @@ pub fn of_network(catalogue: &Catalogue, title: &str, network: &Network<f32>) ->
 
 /// A layer in words: name and shape, formula, parameters, options that were chosen.
 pub(super) fn described(catalogue: &Catalogue, layer: &dyn Dispatch<f32>) -> Result<Node> {
+    described_with(catalogue, layer, str::to_string)
+}
+
+/// The same with its formula said otherwise.
+pub(super) fn described_with(
+    catalogue: &Catalogue,
+    layer: &dyn Dispatch<f32>,
+    formula: impl Fn(&str) -> String,
+) -> Result<Node> {
     let (written, Shape { inputs, outputs, .. }) = (layer.layer(), layer.shape());
     let spec = &catalogue.module(&written.module)?.single;
     let noise = layer.options().get("noise").map_or(String::new(), |noise| format!("noise {noise}"));
-    let steps = written.steps.map_or(String::new(), |steps| format!("{steps} steps of a recurrence"));
+    let steps = written
+        .steps
+        .map_or(String::new(), |steps| format!("{steps} step{} of a recurrence", if steps == 1 { "" } else { "s" }));
     Ok(Node::layer([
         format!("{} {inputs} → {outputs}", spec.label),
-        spec.formula.into(),
+        formula(spec.formula),
         steps,
         noise,
         format!("{}: {}; {}", parameters(layer.param_len()), spec.parameters, spec.allowed),

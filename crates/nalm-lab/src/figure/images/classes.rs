@@ -115,12 +115,12 @@ fn matrices(paper: Paper, truncated: bool, found: &[Found<'_>]) -> Figure {
                 svg.fill(&format!("M{x:.1} {y:.1}h{CELL}v{CELL}h-{CELL}Z"), &fill);
                 if count > 0 {
                     let ink = if share > 0.3 { "#ffffff" } else { "#222222" };
-                    let style = format!(" font-size=\"12\" fill=\"{ink}\"");
+                    let style = format!(" fill=\"{ink}\"");
                     svg.styled_text(x + 0.5 * CELL, y + 20.0, Anchor::Middle, &style, &count.to_string());
                 }
             }
         }
         svg.stroke(&format!("M{left:.1} {top:.1}h{side}v{side}h-{side}Z"), "#333333", 1.0);
     }
-    Figure::new("-confusion", svg, grid.height(found.len()), data)
+    Figure::new("-confusion", svg, grid.bottom(found.len()), data)
 }

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 
 /// The titles of the panels, and whether their axes are logarithmic.
 const FACETS: [(&str, bool); 3] =
-    [("Success rate", false), ("Solved at update", true), ("Sparsity error (0 drawn at 1e-16)", true)];
+    [("Success rate", false), ("Solved at update", true), ("Sparsity error (0 at the lower edge)", true)];
 
 fn facets(cell: &ByLength) -> [Estimate; 3] {
     [cell.success, cell.solved_at, cell.sparsity]
@@ -21,9 +21,10 @@ fn facets(cell: &ByLength) -> [Estimate; 3] {
 
 pub(super) fn draw(results: &Results<'_>, paper: Paper) -> Option<Figure> {
     let models = models(results, 0);
-    let limits = models.iter().find(|model| model.is_reference()).and_then(thresholds)?;
-    let others: Vec<(&Model<'_>, Vec<ByLength>)> =
+    let limits = thresholds(models.iter().find(|model| model.is_reference())?);
+    let mut others: Vec<(&Model<'_>, Vec<ByLength>)> =
         models.iter().filter(|model| !model.is_reference()).map(|model| (model, by_length(model, &limits))).collect();
+    others.retain(|(_, cells)| cells.iter().any(|cell| cell.n > 0));
     if others.is_empty() {
         return None;
     }

@@ -56,5 +56,5 @@ pub(super) fn draw(results: &Results<'_>, paper: Paper) -> Option<Figure> {
         }
         svg.panel(label, &x, &y, "w1", "w2");
     }
-    (!panels.is_empty()).then(|| Figure::new("-weights", svg, grid.height(panels.len()), data))
+    (!panels.is_empty()).then(|| Figure::new("-weights", svg, grid.bottom(panels.len()), data))
 }
