@@ -2,26 +2,29 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use nalm_lab::cluster::{Part, Scheduler};
-use nalm_lab::experiment::{Overrides, reading};
+use nalm_lab::experiment::{Overrides, Seeds, reading};
 use serde_json::Value;
 use std::path::PathBuf;
+
+/// Where help shows what every verb takes.
+const GLOBAL: &str = "Options of every verb";
 
 /// Neural Arithmetic Logic Modules: units whose weights read as arithmetic, under one protocol.
 #[derive(Debug, Parser)]
 #[command(name = "nalm", version, max_term_width = 100)]
 pub(crate) struct Cli {
     /// How much memory a run may take, such as 8GB [default: half of the machine's]
-    #[arg(long, global = true, value_name = "SIZE", value_parser = nalm_lab::memory::parse)]
+    #[arg(long, global = true, help_heading = GLOBAL, display_order = 900, value_name = "SIZE", value_parser = nalm_lab::memory::parse)]
     pub(crate) memory: Option<u64>,
     /// Vector instructions to compute with, which decide how long it takes and nothing else: portable, sse2, avx2, avx512 or neon [default: the
     /// best there are]
-    #[arg(long, global = true, value_name = "SET", value_parser = parse_instructions)]
+    #[arg(long, global = true, help_heading = GLOBAL, display_order = 900, value_name = "SET", value_parser = parse_instructions)]
     pub(crate) instructions: Option<nalm::InstructionSet>,
     /// Say nothing but errors and results.
-    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    #[arg(short, long, global = true, help_heading = GLOBAL, display_order = 901, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
     /// Say more: every run as it ends, every file as it is written.
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, help_heading = GLOBAL, display_order = 902)]
     pub(crate) verbose: bool,
     #[command(subcommand)]
     pub(crate) verb: Verb,
@@ -57,6 +60,14 @@ fn size(text: &str) -> Result<usize, String> {
 /// How many of something, 1 or more.
 fn count<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
     between(1, u64::MAX)(text)
+}
+
+/// Seeds: so many, or these.
+fn seeds(text: &str) -> Result<Seeds, String> {
+    if text.contains(',') || text.contains("..") {
+        return text.parse::<Seeds>().map_err(|error| error.to_string());
+    }
+    count(text).map(Seeds::Count)
 }
 
 /// How many inputs. Tasks say it if they are too few; none of this project takes fewer than two.
@@ -129,12 +140,12 @@ pub(crate) enum Verb {
         after_help = "Examples:\n  nalm store check\n  nalm store merge results-a results-b --into results\n  nalm store compact results > rows.jsonl\n  nalm store pack results --into record/mine"
     )]
     Store(Store),
-    /// A module, a stack or a task: shapes, parameters, formulas, settings.
+    /// A module, a stack or a task: shapes, parameters, formulas, settings; and whatever else is listed.
     #[command(
         after_help = "Examples:\n  nalm describe npu\n  nalm describe nau-snmu --inputs 100\n  nalm describe mnist-colour --svg network.svg"
     )]
     Describe {
-        /// A module, a stack such as 'nau 100->3, snmu' (nau-snmu for short), or a task.
+        /// A module, a stack such as 'nau 100->3, snmu' (nau-snmu for short), a task, or a name of another listing.
         model: String,
         /// Number of inputs [default: the first layer's, or 2]
         #[arg(long, value_parser = count::<usize>, allow_negative_numbers = true)]
@@ -191,6 +202,7 @@ pub(crate) enum Verb {
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Listing {
     /// Units, and what each can compute.
+    #[value(alias = "units")]
     Modules,
     /// Noises of the stochastic units.
     Noise,
@@ -216,10 +228,10 @@ pub(crate) enum Listing {
     after_help = "Examples:\n  nalm train --module snmu --range 'U[-2,-1)' --seed 3\n  nalm train --task arithmetic --module snmu --range 'U[-2,2)' --steps 20000\n  nalm train --task arithmetic --module snmu --range 'U[1.1,1.2)' --schedule second-order\n  nalm train --module real-npu --operation div --range 'U[1,2)' --test-range 'U[2,6)' --json\n  nalm train --task table --data measurements.csv --target watts --module nmu\n  nalm train --task arithmetic --layers 'nau 100->3, nau 3->2, snmu' --steps 20000"
 )]
 pub(crate) struct Train {
-    /// The unit; in the arithmetic task, the one behind a NAU [default: nmu]
+    /// The unit, with options such as 'snmu noise=U[1,2]'; in the arithmetic task, the one behind a NAU [default: nmu]
     #[arg(short, long, conflicts_with = "layers")]
     pub(crate) module: Option<String>,
-    /// A stack instead of the task's own network, such as 'nau 100->3, snmu'.
+    /// A stack instead of the task's own network, such as 'nau 2->3, snmu'; its first layer has as many inputs as the task.
     #[arg(long)]
     pub(crate) layers: Option<String>,
     /// The task (see nalm list tasks).
@@ -300,14 +312,23 @@ pub(crate) struct Compare {
     #[arg(short, long)]
     pub(crate) range: Vec<nalm::Distribution>,
     /// Test ranges of these, one each and in their order [default: the published ones]
-    #[arg(long, requires = "range")]
+    #[arg(long)]
     pub(crate) test_range: Vec<nalm::Distribution>,
-    /// Seeds of each unit.
-    #[arg(short, long, default_value_t = 25, value_parser = count::<u64>, allow_negative_numbers = true)]
-    pub(crate) seeds: u64,
+    /// Seeds of each unit: so many, these (5,6), or a span without its end (100..120)
+    #[arg(short, long, default_value = "25", value_name = "N|LIST", value_parser = seeds, allow_negative_numbers = true)]
+    pub(crate) seeds: Seeds,
     /// Last step [default: the task's]
     #[arg(short = 'n', long, value_parser = whole, allow_negative_numbers = true)]
     pub(crate) steps: Option<u64>,
+    /// The CSV file of the task table.
+    #[arg(long)]
+    pub(crate) data: Option<PathBuf>,
+    /// The column of that file to learn.
+    #[arg(long)]
+    pub(crate) target: Option<String>,
+    /// Random streams: fast or reference [default: fast]
+    #[arg(long)]
+    pub(crate) stream: Option<nalm::Stream>,
     /// A setting of the units that have it, such as learning_rate=0.01; may be repeated.
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_set)]
     pub(crate) set: Vec<(String, Value)>,
@@ -326,10 +347,22 @@ pub(crate) struct Compare {
 }
 
 impl Compare {
-    /// What it says besides models, task and seeds.
-    pub(crate) fn changes(&self) -> Changes {
-        let (range, test_range) = (self.range.clone(), self.test_range.clone());
-        Changes { steps: self.steps, set: self.set.clone(), range, test_range, ..Changes::default() }
+    /// What it says besides models, task, operation and seeds.
+    pub(crate) fn changes(&self) -> anyhow::Result<Changes> {
+        let own = [
+            ("data", self.data.as_ref().map(|file| file.display().to_string().into())),
+            ("target", self.target.clone().map(Value::from)),
+        ];
+        let operation = self.operation.map(|operation| operation.to_string().into());
+        chosen(&[("operation", operation)], &self.set)?;
+        let set = chosen(&own, &self.set)?;
+        let default = || RANGE.parse().expect("the default can be read");
+        let range = match self.range.is_empty() && !self.test_range.is_empty() {
+            true => vec![default()],
+            false => self.range.clone(),
+        };
+        let test_range = self.test_range.clone();
+        Ok(Changes { steps: self.steps, stream: self.stream, set, range, test_range, ..Changes::default() })
     }
 }
 
@@ -349,9 +382,9 @@ pub(crate) struct Changes {
     /// How much of it: smoke, quick or paper; with images also laptop [default: the file's]
     #[arg(short, long)]
     pub(crate) preset: Option<String>,
-    /// Seeds instead of the preset's.
-    #[arg(short, long, value_parser = count::<u64>, allow_negative_numbers = true)]
-    pub(crate) seeds: Option<u64>,
+    /// Seeds instead of the preset's: so many, these (5,6), or a span without its end (100..120)
+    #[arg(short, long, value_name = "N|LIST", value_parser = seeds, allow_negative_numbers = true)]
+    pub(crate) seeds: Option<Seeds>,
     /// Last step instead of the preset's.
     #[arg(short = 'n', long, value_parser = whole, allow_negative_numbers = true)]
     pub(crate) steps: Option<u64>,
@@ -362,7 +395,7 @@ pub(crate) struct Changes {
     #[arg(short, long)]
     pub(crate) range: Vec<nalm::Distribution>,
     /// Test ranges of these, one each and in their order [default: the published ones]
-    #[arg(long, requires = "range")]
+    #[arg(long)]
     pub(crate) test_range: Vec<nalm::Distribution>,
     /// A setting of the models that have it, such as learning_rate=0.01 or noise=U[1,3]; may be repeated.
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_set)]
@@ -403,14 +436,16 @@ impl Changes {
         let (trained, tested) = (self.range.len(), self.test_range.len());
         let ranges = [(trained, "range"), (tested, "test range")].map(|(n, what)| crate::terminal::counted(n, what));
         let text = format!("{} and {} are given; give each range its own, in the same order", ranges[0], ranges[1]);
+        let alone = "--test-range belongs to --range; give it, too";
+        anyhow::ensure!(tested == 0 || trained > 0, nalm_lab::Error::Request(alone.into()));
         anyhow::ensure!(tested == 0 || tested == trained, nalm_lab::Error::Request(text));
-        let steps = self.steps.map(|steps| ("steps".to_string(), steps.into()));
-        let stream = self.stream.map(|stream| ("stream".to_string(), stream.to_string().into()));
+        let steps = self.steps.map(Value::from);
+        let stream = self.stream.map(|stream| stream.to_string().into());
         let test = |k: usize| self.test_range.get(k).map(ToString::to_string);
         Ok(Overrides {
             preset: self.preset.clone(),
-            seeds: self.seeds,
-            set: steps.into_iter().chain(stream).chain(self.set.clone()).collect(),
+            seeds: self.seeds.clone(),
+            set: chosen(&[("steps", steps), ("stream", stream)], &self.set)?,
             ranges: self.range.iter().enumerate().map(|(k, range)| (range.to_string(), test(k))).collect(),
             sweep: self.sweep.clone(),
         })
@@ -538,8 +573,28 @@ impl Run {
     }
 }
 
+/// The range that is trained on where none is given.
+pub(crate) const RANGE: &str = "U[1,2)";
+
+/// Settings that were given by options of their own and behind --set. One that is given twice is refused, however that was done.
+pub(crate) fn chosen(own: &[(&str, Option<Value>)], set: &[(String, Value)]) -> anyhow::Result<Vec<(String, Value)>> {
+    let own = own.iter().filter_map(|(key, value)| Some((key.to_string(), value.clone()?)));
+    let mut all: Vec<(String, Value)> = own.collect();
+    let options = all.len();
+    for (key, value) in set {
+        if let Some(place) = all.iter().position(|(known, _)| known == key) {
+            let option = if place < options { format!("--{}", key.replace('_', "-")) } else { "--set".into() };
+            let text = format!("{key} is given by {option} and by --set; leave one out");
+            let twice = format!("--set {key} is given twice; leave one out");
+            anyhow::bail!(nalm_lab::Error::Request(if place < options { text } else { twice }));
+        }
+        all.push((key.clone(), value.clone()));
+    }
+    Ok(all)
+}
+
 /// A value as TOML has it; text that is none is taken as it stands.
-fn value(text: &str) -> Value {
+pub(crate) fn value(text: &str) -> Value {
     reading::value(text).unwrap_or_else(|| text.into())
 }
 
@@ -623,9 +678,11 @@ pub(crate) struct Report {
     after_help = "Example: nalm claims record/2026-11-16-numerical record/2026-11-16-mnist --out docs/results --readme README.md"
 )]
 pub(crate) struct Claims {
-    /// The stores.
-    #[arg(required = true)]
+    /// The stores [default: that of nalm run]
     pub(crate) stores: Vec<PathBuf>,
+    /// Where rows are kept, if no stores are named.
+    #[arg(long, env = "NALM_STORE", hide_env_values = true, default_value = "results")]
+    pub(crate) store: PathBuf,
     /// Write claims.md and claims.html here.
     #[arg(long)]
     pub(crate) out: Option<PathBuf>,
@@ -705,14 +762,14 @@ pub(crate) struct Status {
     pub(crate) json: bool,
 }
 
-/// Write rows as a table or as JSON lines, in the order of their identity.
+/// Write rows as a table or as JSON lines: by experiment, module, settings, range and seed.
 #[derive(Args, Debug)]
 #[command(
     after_help = "Examples:\n  nalm export --csv - | nalm stats -\n  nalm export --csv failures.csv --module snmu --range 'U[-2,-1)' --status diverged"
 )]
 pub(crate) struct Export {
     /// A CSV file with the columns that nalm stats reads; - for the standard output.
-    #[arg(long, required_unless_present = "jsonl")]
+    #[arg(long)]
     pub(crate) csv: Option<PathBuf>,
     /// A file with one JSON object per line; - for the standard output, which takes one of the two.
     #[arg(long)]
@@ -770,6 +827,9 @@ pub(crate) enum Store {
         /// The store.
         #[arg(env = "NALM_STORE", hide_env_values = true, default_value = "results")]
         store: PathBuf,
+        /// The same as an option, as other verbs take it.
+        #[arg(long = "store", value_name = "STORE", hide = true)]
+        named: Option<PathBuf>,
     },
     /// Copy the segments of several stores into one.
     Merge {
@@ -798,6 +858,9 @@ pub(crate) enum Store {
         /// The store.
         #[arg(env = "NALM_STORE", hide_env_values = true, default_value = "results")]
         store: PathBuf,
+        /// The same as an option, as other verbs take it.
+        #[arg(long = "store", value_name = "STORE", hide = true)]
+        named: Option<PathBuf>,
     },
 }
 

@@ -7,8 +7,10 @@ use nalm_lab::{Error, Registry, files};
 use std::path::Path;
 
 /// What the file may say, and the option that it is the default of.
-const KEYS: [(&str, &str); 5] =
-    [("store", "store"), ("threads", "threads"), ("out", "out"), ("mnist", "mnist"), ("memory", "memory")];
+const KEYS: [&str; 5] = ["store", "threads", "out", "mnist", "memory"];
+
+/// Those of them that are paths.
+const PATHS: [&str; 3] = ["store", "out", "mnist"];
 
 /// The file.
 pub(crate) const FILE: &str = "nalm.toml";
@@ -23,18 +25,18 @@ pub(crate) fn apply(registry: &Registry, command: Command) -> Result<Command, Er
     let table: toml::Table = reading::read(FILE, &String::from_utf8_lossy(&text))?;
     let mut command = command;
     for (key, value) in table {
-        let names = KEYS.map(|(key, _)| key);
-        let Some((_, option)) = KEYS.iter().find(|(known, _)| *known == key) else {
+        let Some(&option) = KEYS.iter().find(|known| **known == key) else {
             return Err(Error::At {
                 place: FILE.into(),
-                cause: Box::new(nalm::Error::unknown("key", &key, &names).into()),
+                cause: Box::new(nalm::Error::unknown("key", &key, &KEYS).into()),
             });
         };
         let value = match value {
             toml::Value::String(text) => text,
-            toml::Value::Integer(number) => number.to_string(),
+            toml::Value::Integer(number) if !PATHS.contains(&option) => number.to_string(),
             other => {
-                return Err(Error::Request(format!("{FILE}: {key} is {other}; it must be text or a whole number")));
+                let want = if PATHS.contains(&option) { "a path in quotes" } else { "text or a whole number" };
+                return Err(Error::Request(format!("{FILE}: {key} is {other}; it must be {want}")));
             }
         };
         command = with(command, option, value.leak());

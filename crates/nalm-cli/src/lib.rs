@@ -111,7 +111,10 @@ pub fn run(registry: &Registry, arguments: impl IntoIterator<Item = OsString>) -
         Err(error) => {
             let code = exit::code(&error);
             if code != 0 {
-                terminal::complain(&format!("{error:#}"));
+                // Whatever else is written says so itself.
+                let output = error.downcast_ref::<std::io::Error>().filter(|_| error.chain().count() == 1);
+                let place = output.map_or("", |_| "cannot write to the standard output: ");
+                terminal::complain(&format!("{place}{error:#}"));
             }
             ExitCode::from(code)
         }

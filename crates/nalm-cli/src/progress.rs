@@ -68,7 +68,7 @@ impl<'a> Progress<'a> {
             false => String::new(),
         };
         let passed = self.start.elapsed().as_secs_f64();
-        let mut text = format!("{} of {} runs, {}{left}", reached.done, self.total, duration(passed));
+        let mut text = format!("{} of {} runs after {}{left}", reached.done, self.total, duration(passed));
         if reached.elsewhere > 0 {
             text += &format!(", {} done by others", reached.elsewhere);
         }
@@ -135,13 +135,17 @@ mod tests {
         let ago = Instant::now().checked_sub(Duration::from_secs(100)).unwrap();
         progress.start = ago;
         let reached = |work| Reached { done: 1, elsewhere: 0, work, images: 0 };
-        assert_eq!(progress.text(reached(200.0), (0.0, ago)), "1 of 4 runs, 2 min, about 2 min to go");
-        assert_eq!(progress.text(reached(200.0), (150.0, ago)), "1 of 4 runs, 2 min, about 7 min to go");
-        assert_eq!(progress.text(reached(150.0), (150.0, ago)), "1 of 4 runs, 2 min");
-        assert_eq!(progress.text(reached(152.0), (150.0, ago)), "1 of 4 runs, 2 min", "a hundredth is too little");
-        assert_eq!(progress.text(reached(200.0), (0.0, Instant::now())), "1 of 4 runs, 2 min", "a moment is too short");
+        assert_eq!(progress.text(reached(200.0), (0.0, ago)), "1 of 4 runs after 2 min, about 2 min to go");
+        assert_eq!(progress.text(reached(200.0), (150.0, ago)), "1 of 4 runs after 2 min, about 7 min to go");
+        assert_eq!(progress.text(reached(150.0), (150.0, ago)), "1 of 4 runs after 2 min");
+        assert_eq!(progress.text(reached(152.0), (150.0, ago)), "1 of 4 runs after 2 min", "a hundredth is too little");
+        assert_eq!(
+            progress.text(reached(200.0), (0.0, Instant::now())),
+            "1 of 4 runs after 2 min",
+            "a moment is too short"
+        );
         let images = Reached { images: 5_000, ..reached(200.0) };
-        assert_eq!(progress.text(images, (0.0, ago)), "1 of 4 runs, 2 min, about 2 min to go, 50 images/s");
+        assert_eq!(progress.text(images, (0.0, ago)), "1 of 4 runs after 2 min, about 2 min to go, 50 images/s");
     }
 
     #[test]

@@ -109,12 +109,35 @@ fn room() -> Option<usize> {
 /// Lines cut where the terminal ends.
 pub(crate) fn fit(text: &str) -> String {
     let Some(width) = room() else { return text.into() };
-    // Colours have no width; of the heading, which has one, nothing is cut.
-    let cut = |line: &str| match line.chars().count() > width && !line.starts_with('\x1b') {
-        true => line.chars().take(width - 1).collect::<String>().trim_end().to_string() + "…",
-        false => line.to_string(),
-    };
-    text.lines().map(|line| cut(line) + "\n").collect()
+    text.lines().map(|line| cut_line(line, width) + "\n").collect()
+}
+
+/// A line cut to so many columns. Colours take none.
+fn cut_line(line: &str, width: usize) -> String {
+    if wide(line) <= width {
+        return line.into();
+    }
+    let (mut out, mut left, mut colour) = (String::new(), width - 1, false);
+    let mut chars = line.chars();
+    while let Some(c) = chars.next() {
+        if c == '\x1b' {
+            // To the end of the sequence.
+            colour = true;
+            out.push(c);
+            out.extend(chars.by_ref().take_while(|c| *c != 'm').chain(['m']));
+        } else if left == 0 {
+            break;
+        } else {
+            (left, _) = (left - 1, out.push(c));
+        }
+    }
+    out.truncate(out.trim_end().len());
+    out + "…" + if colour { "\x1b[0m" } else { "" }
+}
+
+/// How many columns lines of the output may have, if that is limited.
+pub(crate) fn columns() -> Option<usize> {
+    room()
 }
 
 /// Whether a table fits the terminal as it is.
@@ -173,8 +196,28 @@ fn wide(text: &str) -> usize {
 /// No name becomes shorter than this, however narrow the terminal is.
 const SHORTEST: usize = 16;
 
-/// A table whose first column has names, which are cut where the table would not fit the terminal; numbers never are.
+/// A table as one block for each row, for terminals that are too narrow for it: its name, and below it every cell with what it is.
+fn blocks(rows: &[Vec<String>]) -> String {
+    let Some((head, rows)) = rows.split_first() else { return String::new() };
+    let names = head.iter().skip(1).map(|name| wide(name)).max().unwrap_or(0);
+    let cell = |(name, cell): (&String, &String)| {
+        let first = format!("  {name}{}  ", " ".repeat(names - wide(name)));
+        paragraph(&first, &" ".repeat(names + 4), cell)
+    };
+    let block = |row: &Vec<String>| {
+        let name = paint(To::Output, Tone::Heading, row.first().map_or("", String::as_str));
+        let cells = head.iter().zip(row).skip(1).filter(|(_, cell)| !cell.is_empty());
+        format!("{name}\n{}", cells.map(cell).collect::<String>())
+    };
+    rows.iter().map(block).collect()
+}
+
+/// A table whose first column has names, which are cut where the table would not fit the terminal; numbers never are. Where that is not
+/// enough, every row is a block.
 pub(crate) fn table_of_names(mut rows: Vec<Vec<String>>) -> String {
+    if !can_fit(&rows) {
+        return blocks(&rows);
+    }
     if let Some(room) = room() {
         let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
         let width = |k: usize| rows.iter().filter_map(|row| row.get(k)).map(|cell| wide(cell)).max().unwrap_or(0);
@@ -228,6 +271,15 @@ mod tests {
         let text = without_numbers("cannot read a: No such file (os error 2), nor b (os error -13); c");
         assert_eq!(text, "cannot read a: No such file, nor b; c");
         assert_eq!(without_numbers("(os error "), "(os error ");
+    }
+
+    #[test]
+    fn lines_and_tables_fit_narrow_terminals() {
+        assert_eq!(cut_line("\x1b[1mname  label\x1b[0m", 8), "\x1b[1mname  l…\x1b[0m");
+        assert_eq!([cut_line("abcdef", 6), cut_line("abcdefg", 6)], ["abcdef", "abcde…"]);
+        let row = |cells: [&str; 3]| cells.map(String::from).to_vec();
+        let rows = [row(["model", "n", "success"]), row(["NMU", "3", "0.5"])];
+        assert_eq!(blocks(&rows), "NMU\n  n        3\n  success  0.5\n");
     }
 
     #[test]

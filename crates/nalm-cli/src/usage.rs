@@ -40,7 +40,11 @@ pub(crate) fn wrong(error: &Error, typed: &[OsString]) -> Option<String> {
             }
         }
         (ErrorKind::InvalidValue, Some(name), Some(value)) if value.is_empty() => {
+            let name = origin(&Cli::command(), &name, typed).unwrap_or(name);
             format!("{name} needs a value; see {help}")
+        }
+        (ErrorKind::InvalidValue, Some(name), Some(value)) if name == "listing" && value.starts_with("stack") => {
+            "stacks are not listed; write one of modules with commas between them, as in nalm describe 'nau 100->3, snmu'".into()
         }
         (ErrorKind::InvalidValue, Some(name), Some(value)) => {
             let valid = all(ContextKind::ValidValue).join(", ");
@@ -56,15 +60,21 @@ pub(crate) fn wrong(error: &Error, typed: &[OsString]) -> Option<String> {
         }
         (ErrorKind::InvalidSubcommand, ..) => {
             let name = one(ContextKind::InvalidSubcommand).unwrap_or_default();
-            format!("unknown verb '{name}'{} ({help} lists all)", meant(ContextKind::SuggestedSubcommand))
+            let mut meant = meant(ContextKind::SuggestedSubcommand);
+            if meant.is_empty() {
+                meant = nearest(&name).map_or(meant, |verb| format!("; did you mean '{verb}'?"));
+            }
+            format!("unknown verb '{name}'{meant} ({help} lists all)")
         }
         (ErrorKind::ArgumentConflict, Some(name), _) => {
-            let others: Vec<String> = all(ContextKind::PriorArg).into_iter().map(option).collect();
+            let others = all(ContextKind::PriorArg).into_iter().map(option);
+            let others: Vec<String> = others.filter(|other| *other != name).collect();
             match others.is_empty() {
                 true => format!("{name} cannot be given twice"),
                 false => format!("{name} cannot be used with {}", others.join(" and ")),
             }
         }
+        (ErrorKind::MissingSubcommand, ..) => format!("nothing is given to do; {help} lists all verbs"),
         (ErrorKind::MissingRequiredArgument, ..) => {
             let names: Vec<String> = all(ContextKind::InvalidArg).into_iter().map(option).collect();
             format!("nothing is given for {}; see {help}", names.join(" or "))
@@ -75,6 +85,16 @@ pub(crate) fn wrong(error: &Error, typed: &[OsString]) -> Option<String> {
             format!("{}; see {help}", text.split_whitespace().collect::<Vec<_>>().join(" "))
         }
     })
+}
+
+/// The verb that a name is like, which nobody is told after `nalm help`.
+fn nearest(name: &str) -> Option<String> {
+    let command = Cli::command();
+    let verbs: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
+    match nalm::Error::unknown("verb", name, &verbs) {
+        nalm::Error::Unknown { nearest, .. } => nearest,
+        _ => None,
+    }
 }
 
 /// Where the value of an option was said if it was not typed: in the environment, or in the file of defaults.

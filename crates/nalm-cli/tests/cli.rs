@@ -106,7 +106,8 @@ fn wrong_requests_are_answered_with_the_repair() {
 fn gradcheck_lists_every_module() {
     let rows = json(&["gradcheck", "--json"]);
     let modules = json(&["list", "modules", "--json"]);
-    assert_eq!(rows.as_array().unwrap().len(), modules.as_array().unwrap().len());
+    let modules = modules.as_array().unwrap().iter().filter(|module| module.get("stands_for").is_none());
+    assert_eq!(rows.as_array().unwrap().len(), modules.count());
     assert!(rows.as_array().unwrap().iter().all(|r| r["worst_relative_error"].as_f64().unwrap() <= 1e-6));
 }
 
@@ -186,7 +187,7 @@ fn statistics_of_a_table() {
     let unjudged = table(&format!("{RUNS}C,0,NA,1,0.1\n"));
     let output = nalm(&["stats", unjudged.path().to_str().unwrap()]);
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("1 runs that are neither solved nor unsolved are left out"), "{said}");
+    assert!(said.contains("1 run is left out, neither solved nor unsolved"), "{said}");
     // A name may be longer than a column can be wide.
     let long = table(&RUNS.replace("\nA,", &format!("\n{},", "A".repeat(70_000))));
     assert!(stdout(&nalm(&["stats", long.path().to_str().unwrap()])).contains("0.67 ["));
@@ -248,7 +249,11 @@ fn nonsense_is_named_before_any_step() {
     fails_with(&["train", "--curve", "/dev/null/all.csv"], 2, "/dev/null is no folder");
     fails_with(&["train", "--schedule", "second-order", "--learning-rate", "0.1"], 2, "the phases say it");
     fails_with(&["verify", "--record", "record", "single-module"], 2, "cannot be used with");
-    fails_with(&["export", "--csv", "-", "--store", "/nowhere/at/all"], 2, "is no store");
+    fails_with(
+        &["export", "--csv", "-", "--store", "/nowhere/at/all"],
+        2,
+        "there is no folder /nowhere/at/all here yet",
+    );
 }
 
 #[test]

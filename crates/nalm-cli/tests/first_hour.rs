@@ -25,12 +25,18 @@ fn terminal(here: &Path, columns: u32, arguments: &[&str]) -> Option<String> {
 }
 
 /// The same with so many columns and rows.
-fn at_terminal(here: &Path, (columns, rows): (u32, u32), arguments: &[&str]) -> Option<String> {
+fn at_terminal(here: &Path, size: (u32, u32), arguments: &[&str]) -> Option<String> {
+    of_program(Path::new(env!("CARGO_BIN_EXE_nalm")), here, size, arguments)
+}
+
+/// The same with a program that may lie elsewhere.
+fn of_program(program: &Path, here: &Path, (columns, rows): (u32, u32), arguments: &[&str]) -> Option<String> {
     let quoted: Vec<String> = arguments.iter().map(|word| format!("'{}'", word.replace('\'', r"'\''"))).collect();
-    let typed = format!("stty cols {columns} rows {rows}; exec '{}' {}", env!("CARGO_BIN_EXE_nalm"), quoted.join(" "));
+    let typed = format!("stty cols {columns} rows {rows}; exec '{}' {}", program.display(), quoted.join(" "));
     let mut script = Command::new("script");
     script.args(["-qec", &typed, "/dev/null"]).current_dir(here).stdin(Stdio::null());
-    let output = script.env("TERM", "xterm").env("SHELL", "/bin/sh").env_remove("COLUMNS").output().ok()?;
+    script.env("TERM", "xterm").env("SHELL", "/bin/sh").env_remove("COLUMNS").env_remove("NALM_MNIST");
+    let output = script.output().ok()?;
     // Colours are seen as they are written, beginning with a sign for the escape.
     let text = String::from_utf8_lossy(&output.stdout).replace("\r\n", "\n").replace('\u{1b}', "␛");
     let code = output.status.code().unwrap_or(-1);
@@ -122,7 +128,7 @@ fn a_missing_store_is_one_sentence_everywhere() {
         &["verify", "--record", "nowhere"],
     ];
     let text = look("missing_store", folder.path(), all);
-    let sentence = "nalm: nowhere is no store: it has no folder seg; nalm run makes one\n[exit 2]\n";
+    let sentence = "nalm: there is no folder nowhere here yet; nalm run makes it\n[exit 2]\n";
     assert_eq!(text.matches(sentence).count(), all.len(), "{text}");
 }
 
@@ -141,6 +147,11 @@ fn wrong_values() {
         &["train", "--noise", "[1,2]", "--module", "snmu"],
         &["train", "--noise", "bath", "--module", "snmu"],
         &["train", "--range", "U[1,2]"],
+        &["train", "--noise", "1,2", "--module", "snmu"],
+        &["train", "--module", "snmu", "--set", "noise=[1,2]"],
+        &["train", "-r", "U[1e300,1e301)"],
+        &["train", "-r", "U[1e-300,1e-299)"],
+        &["train", "-r", "U[-5,-4)"],
         &["train", "--range", "U[1e300,1e301]"],
         &["train", "--range", "U[1e300,1e301)", "--test-range", "U[1e301,1e302)"],
         &["train", "--range", "U[2,1)"],
@@ -162,12 +173,15 @@ fn wrong_values() {
         &["compare"],
         &["compare", "nmu", "smnu"],
         &["compare", "nmu", "snmu nose=U[1,2]"],
+        &["compare", "nmu", "snmu noise=[1,2]"],
+        &["compare", "nmu", "snmu", "--set", "noise=[1,2]"],
         &["compare", "nmu", "nmu"],
         &["compare", "nmu", "--range", "U[3,4)"],
         &["compare", "nmu", "--html", "page.pdf"],
         &["new", "mine.toml"],
         &["new", "mine.txt"],
         &["man", "trian"],
+        &["help", "trian"],
         &["train", "--seed", "99999999999999999999"],
         &["check", "model.json", "table.csv", "--most", "x"],
         &["verify", "--record", "results", "--sample", "many"],
@@ -189,7 +203,38 @@ fn wrong_values() {
         &["train", "--curve", "mine.toml/curve.csv"],
         &["report", "mine.toml", "--out", "mine.toml"],
         &["export", "--csv", "-", "--jsonl", "-", "--store", "made"],
+        // No quotient of sums that can be 0 has a threshold, however the range was chosen.
+        &["compare", "nmu", "snmu", "--task", "arithmetic", "--operation", "div", "--range", "U[-2,2)"],
+        &["compare", "nmu", "--task", "arithmetic", "--operation", "reciprocal", "--range", "U[-2,2)"],
+        &["train", "--task", "arithmetic", "--operation", "div", "--test-range", "U[-3,-1)∪U[3,5)"],
+        &["train", "--steps", "5", "--set", "steps=7"],
+        &["train", "--learning-rate", "0.1", "--set", "learning_rate=0.2"],
+        &["train", "--module", "snmu", "--noise", "batch", "--set", "noise=U[1,2]"],
+        &["train", "--range", "U[1,2)", "--set", "range=U[10,20)"],
+        &["train", "--module", "snmu", "--set", "noise=batch", "--set", "noise=U[1,2]"],
+        &["train", "--module", "snmu", "--noise", "shifted-gamma(2.5,0.5)"],
+        &["train", "--gradient-noise", "-1"],
+        &["train", "--set", "weights=[nan,1]"],
+        &["train", "--module", "snmu", "--set", "noise=3"],
+        &["compare", "nmu", "--steps", "5", "--set", "steps=7"],
+        &["compare", "nmu", "--operation", "add", "--set", "operation=mul"],
+        &["compare", "nmu", "--set", "learning_rate=0.1", "--set", "learning_rate=0.2"],
+        &["compare", "nmu", "--range", "U[1,2)", "--range", "U[1,2)"],
+        &["run", "mine.toml", "--stream", "fast", "--set", "stream=reference"],
+        &["run", "mine.toml", "--sweep", "noise=U[1,2];U[1.0,2.0]"],
+        &["run", "mine"],
+        &["export", "--csv", "-", "--experiment", "mine", "--store", "made"],
+        &["list", "stacks"],
+        &["describe", "constant(3)", "--inputs", "5"],
+        &["-q"],
+        &["stats", "odd.csv"],
+        &["stats", "late.csv"],
+        &["stats", "runs.csv", "--paired", "a,a"],
     ];
+    let head = "unit,seed,solved,solved_at,steps\n";
+    for (file, row) in [("odd", "a,1,true,abc,400"), ("late", "a,1,true,500,400"), ("runs", "a,1,true,300,400")] {
+        std::fs::write(folder.path().join(file).with_extension("csv"), format!("{head}{row}\n")).unwrap();
+    }
     std::fs::create_dir_all(folder.path().join("made/seg")).unwrap();
     let text = look("wrong_values", folder.path(), all);
     // All alike: one line, the program's name before it.
@@ -273,10 +318,41 @@ fn a_stopped_run_has_a_summary() {
     assert!(said.contains("nalm: stopped at step ") && said.contains(" of 1000000000"), "{said}");
     // How far it came is different every time.
     let head = |line: &str| line.split_once("  ").map_or(line.to_string(), |(name, _)| format!("{name}  …"));
-    // Whether it was solved by then, too, and so how its formula is called.
-    let same = |line: &&str| !line.contains("solved") && !line.contains("(weights near");
+    // Whether it was solved by then, too, how its formula is called, and whether the last step is the best one.
+    let same = |line: &&str| !["solved", "(weights near", "last step"].iter().any(|part| line.contains(part));
     let text = text.replace("nearest formula", "formula");
     insta::assert_snapshot!("stopped", text.lines().filter(same).map(head).collect::<Vec<_>>().join("\n"));
+    let Some(shown) = stopped_at_terminal(Path::new("."), "INT", &["train", "--steps", "1000000000"]) else { return };
+    // Whatever was said on the way is different every time, too.
+    let shown = shown.replace("nearest formula", "formula");
+    let last = shown[shown.find("best step").unwrap()..].lines().filter(same).map(head).collect::<Vec<_>>().join("\n");
+    let (before, after) = last.split_once("stopped at step ").unwrap();
+    let (_, after) = after.split_once(' ').unwrap();
+    insta::assert_snapshot!("stopped_at_a_terminal", format!("{before}stopped at step … {after}"));
+}
+
+/// What a command shows at a terminal of eighty columns that was told to stop; nothing where there is no `script` or no `timeout`.
+#[cfg(unix)]
+fn stopped_at_terminal(here: &Path, signal: &str, arguments: &[&str]) -> Option<String> {
+    // Until it listens, a signal ends it at once, with nothing said: then it gets more time.
+    for seconds in [2, 8, 30] {
+        let program = format!("{} {}", env!("CARGO_BIN_EXE_nalm"), arguments.join(" "));
+        let typed = format!(
+            "stty cols 80 rows 40; exec timeout --foreground --preserve-status -s {signal} {seconds} {program}"
+        );
+        let mut script = Command::new("script");
+        script.args(["-qec", &typed, "/dev/null"]).current_dir(here).stdin(Stdio::null());
+        let output = script.env("TERM", "xterm").env("SHELL", "/bin/sh").env_remove("COLUMNS").output().ok()?;
+        let text = String::from_utf8_lossy(&output.stdout).replace("\r\n", "\n").replace('\u{1b}', "␛");
+        if text.contains("timeout: not found") {
+            println!("SKIPPED: timeout is not installed, so nothing was stopped at a terminal");
+            return None;
+        }
+        if text.contains("nalm:␛[0m stopped") {
+            return Some(format!("{text}[exit {}]\n", output.status.code().unwrap_or(-1)));
+        }
+    }
+    panic!("it never listened");
 }
 
 /// Nothing is promised that is not kept.
@@ -289,11 +365,14 @@ fn a_stopped_verification_promises_nothing() {
     for pause in [300, 1_000, 3_000, 10_000, 30_000] {
         let mut child = command(here, &["verify", "arithmetic"]).stderr(Stdio::piped()).spawn().unwrap();
         std::thread::sleep(std::time::Duration::from_millis(pause));
-        for _ in 0..2_000 {
+        for tenth in 0..2_000 {
             if child.try_wait().unwrap().is_some() {
                 break;
             }
-            _ = Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
+            // A second one would end it in the middle of a word.
+            if tenth % 200 == 0 {
+                _ = Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
+            }
             std::thread::sleep(std::time::Duration::from_millis(100));
         }
         let output = child.wait_with_output().unwrap();
@@ -303,6 +382,11 @@ fn a_stopped_verification_promises_nothing() {
             assert_eq!(last, "nalm: stopped; nalm verify keeps no runs, so the same command starts anew");
             assert!(!text.contains("are kept"), "{text}");
             assert!(!here.join("results").exists());
+            // At a terminal, the bar is gone and the sentence stands on lines of its own.
+            if let Some(shown) = stopped_at_terminal(here, "TERM", &["verify", "arithmetic"]) {
+                let last = shown.rfind("␛[1;31mnalm:").unwrap();
+                insta::assert_snapshot!("stopped_verification_at_a_terminal", &shown[last..]);
+            }
             return;
         }
     }
@@ -331,6 +415,11 @@ fn missing_images_are_named_with_their_folder() {
         format!("$ nalm {}\n{text}[exit {}]\n", [&run[..], more].concat().join(" "), output.status.code().unwrap())
     };
     insta::assert_snapshot!("no_images", said(&[]) + "\n" + &said(&["--dry-run"]));
+    let run = ["run", "mnist-isolated", "--preset", "smoke", "--threads", "2"];
+    if let Some(shown) = of_program(&here.join("nalm"), here, (80, 40), &run) {
+        // Where lines end depends on the name of the folder.
+        insta::assert_snapshot!("no_images_at_a_terminal", shown.split_whitespace().collect::<Vec<_>>().join(" "));
+    }
     assert!(!text.contains("os error") && !text.contains("to do"), "{text}");
 }
 
@@ -382,8 +471,11 @@ fn empty_results() {
             &["verify", "noise-basins"],
         ],
     );
-    // At a terminal, it moves.
     insta::assert_snapshot!("demo", screen(here, &["demo", "--seeds", "3"]));
+    // At a terminal, it moves.
+    if let Some(shown) = terminal(here, 80, &["demo", "--seeds", "3"]) {
+        insta::assert_snapshot!("demo_at_a_terminal", shown.rsplit("␛[17A").next().unwrap());
+    }
 }
 
 /// What is known beforehand is said, and no time before it is worth one.
@@ -567,6 +659,29 @@ fn exports_have_all_columns_and_can_be_narrowed() {
         names.collect::<Vec<_>>().join("; ")
     };
     assert_eq!(rows.map(joined).collect::<Vec<_>>(), all);
+    // By what the column of experiments shows, too; files need not be here any more.
+    let title = "compare: sNMU on U[1,2), tested on U[2,6) (single-module, mul, 2000 steps)";
+    assert_eq!(names(&["--experiment", title]), [both]);
+    assert_eq!(names(&["--experiment", "mine"]), names(&["--experiment", "mine.toml"]));
+    fails_with(here, &["export", "--csv", "-", "--experiment", "compare: nothing"], 2, "compare: nothing");
+    // Rows that belong together stand together.
+    let table = succeed(here, &["export", "--csv", "-"]);
+    let mut reader = csv::Reader::from_reader(table.as_bytes());
+    let head = reader.headers().unwrap().clone();
+    let place = |name: &str| head.iter().position(|known| known == name).unwrap();
+    let seed = place("seed");
+    let key = |row: csv::StringRecord| {
+        let before: Vec<String> = row.iter().take(seed).map(String::from).collect();
+        (before, row[seed].parse::<u64>().unwrap())
+    };
+    let keys: Vec<_> = reader.records().map(|row| key(row.unwrap())).collect();
+    assert!(keys.is_sorted() && keys.len() > 6, "{keys:?}");
+    let own = [place("module"), place("range"), place("steps")];
+    let differ = |a: &[String], b: &[String]| own.map(|k| a[k] == b[k]) == [true, true, false] && a[0] == b[0];
+    assert!(keys.iter().any(|(a, _)| keys.iter().any(|(b, _)| differ(a, b))), "of several lengths: {keys:?}");
+    let none = nalm(here, &["export", "--csv", "-", "--range", "U[1,2)", "--status", "diverged"]);
+    assert_eq!(String::from_utf8_lossy(&none.stderr), "no row matches\n");
+    assert!(none.status.success() && String::from_utf8_lossy(&none.stdout).lines().count() == 1);
     fails_with(here, &["export", "--csv", "-", "--module", "smnu"], 2, "did you mean 'snmu'");
     fails_with(here, &["export", "--csv", "-", "--status", "solvd"], 2, "did you mean 'solved'");
     look(
@@ -705,6 +820,65 @@ fn a_comparison_without_a_file() {
     assert_eq!((&stack["models"][0]["model"], &stack["models"][1]["n"]), (&"nau 4->2, nmu".into(), &2.into()));
     let rows = common::rows(here, "results").lines().count();
     assert_eq!(rows, 29);
+}
+
+/// What is no number is counted, and units that cannot do it are named before.
+#[test]
+fn a_comparison_that_diverges_or_cannot_succeed() {
+    let folder = folder();
+    let here = folder.path();
+    let large = ["compare", "nmu", "--range", "U[1e30,1e31)", "--test-range", "U[1e31,1e32)", "--seeds", "2"];
+    let large = [&large[..], &["--steps", "1000"]].concat();
+    succeed(here, &large);
+    let text = look("diverged", here, &[&large]);
+    assert!(text.contains("diverged") && text.contains("2 of 2"), "{text}");
+    let list = json(here, &[&large[..], &["--json"]].concat());
+    assert_eq!((&list["models"][0]["solved"], &list["models"][0]["diverged"]), (&0.into(), &2.into()));
+    let train = nalm(here, &["train", "--range", "U[1e30,1e31)", "--test-range", "U[1e31,1e32)", "--steps", "1000"]);
+    let text = String::from_utf8_lossy(&train.stdout);
+    assert_eq!(text.contains("sparsity"), !text.contains("NaN"), "{text}");
+    let stack = nalm(here, &["compare", "nau-nau", "nau-nmu", "--seeds", "1", "--steps", "100"]);
+    let said = String::from_utf8_lossy(&stack.stderr);
+    assert!(
+        said.contains("nau-nau cannot represent mul exactly; these units can: ") && !said.contains("nau-nmu"),
+        "{said}"
+    );
+    for (layers, operation) in [("nmu", "add"), ("nau,nau", "mul")] {
+        let train = nalm(here, &["train", "--layers", layers, "--operation", operation, "--steps", "100"]);
+        let want = format!("{} cannot represent {operation} exactly", layers.replace(',', "-"));
+        assert!(String::from_utf8_lossy(&train.stderr).starts_with(&want), "{want}");
+    }
+    let square = ["train", "--layers", "nau 2->2, nmu", "--operation", "square", "--steps", "100"];
+    assert!(!String::from_utf8_lossy(&nalm(here, &square).stderr).contains("cannot"));
+}
+
+/// Pages are written of what has rows; the others are named.
+#[test]
+fn a_report_of_several_writes_what_it_can() {
+    let folder = folder();
+    let here = folder.path();
+    std::fs::write(
+        here.join("two.toml"),
+        FILE.replace("[preset.a]", "[preset.b]\nseeds = 1\nsteps = 10\nranges = [\"U[1,2)\"]\n[preset.a]"),
+    )
+    .unwrap();
+    fails_with(
+        here,
+        &["run", "two.toml"],
+        2,
+        "two.toml has several presets; say --preset a or b, or write default_preset = \"a\"",
+    );
+    std::fs::write(here.join("none.toml"), "title = \"Mine\"\ntask = \"single-module\"\n").unwrap();
+    fails_with(here, &["run", "none.toml"], 2, "none.toml has no preset; write [preset.NAME]");
+    std::fs::write(here.join("other.toml"), FILE.replace("steps = 1000", "steps = 900")).unwrap();
+    succeed(here, &["run", "mine.toml"]);
+    let asked = nalm(here, &["report", "other.toml", "mine.toml"]);
+    let said = String::from_utf8_lossy(&asked.stderr);
+    assert!(asked.status.code() == Some(2) && said.contains("results has no row of other at preset a;"), "{said}");
+    assert!(here.join("report/mine.html").is_file() && !here.join("report/other.html").exists());
+    std::fs::write(here.join("third.toml"), FILE.replace("1000", "800").replace("preset.a", "preset.b")).unwrap();
+    let each = "results has no row of other at preset a, or of third at preset b;";
+    fails_with(here, &["report", "other.toml", "third.toml"], 2, each);
 }
 
 /// Two ranges and three models take eighty columns, and no line is broken.
@@ -1024,39 +1198,91 @@ fn manual_pages_for_every_verb() {
     assert!(here.join("man/nalm-store-check.1").is_file());
 }
 
+/// What a shell says to a line of its language, in a folder with the completions; nothing where it is not installed.
+fn asked(here: &Path, shell: &str, arguments: &[&str]) -> Option<String> {
+    let output = Command::new(shell).args(arguments).current_dir(here).env("HOME", here).output();
+    let Ok(output) = output else {
+        println!("SKIPPED: {shell} is not installed, so its completions were not tried");
+        return None;
+    };
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{shell} {arguments:?}");
+    Some(String::from_utf8(output.stdout).unwrap().trim().to_string())
+}
+
 /// Names are completed, not only options. The shell itself is asked.
 #[cfg(unix)]
 #[test]
 fn names_are_completed() {
     let folder = folder();
     let here = folder.path();
-    let scripts = ["bash", "zsh", "fish"].map(|shell| succeed(here, &["completions", shell]));
-    for script in &scripts {
-        for name in ["real-npu", "single-module-snmu", "batch-running", "second-order-limits", "-20"] {
+    for shell in ["bash", "zsh", "fish"] {
+        let script = succeed(here, &["completions", shell]);
+        for name in ["real-npu", "single-module-snmu", "batch-running", "second-order-limits", "-20", "exponent"] {
             assert!(script.contains(name), "{name}");
         }
+        std::fs::write(here.join(format!("nalm.{shell}")), script).unwrap();
     }
-    std::fs::write(here.join("nalm.bash"), &scripts[0]).unwrap();
-    let complete = |words: &str| {
+    // What was typed, with the word to be completed; all words that may come of it.
+    let cases = [
+        ("nalm train --module sn", "snmu snmu-exp snmu-batch"),
+        ("nalm run motiv", "motivation"),
+        ("nalm train --operation di", "div"),
+        ("nalm train --schedule pear", "pearson-then-mse"),
+        ("nalm train --denoiser wei", "weighted"),
+        ("nalm man comp", "compare completions"),
+        ("nalm describe real", "real-npu"),
+        ("nalm list mod", "modules"),
+        ("nalm list modules sn", "snmu snmu-exp snmu-batch"),
+        ("nalm list denoisers wei", "weighted"),
+        ("nalm list experiments motiv", "motivation"),
+    ];
+    let bash = |words: &str| {
         let count = words.split(' ').count() - 1;
         let text = format!(
-            "source ./nalm.bash; COMP_WORDS=({words}); COMP_CWORD={count}; _nalm nalm \"${{COMP_WORDS[{count}]}}\" \"${{COMP_WORDS[{}]}}\"; echo \"${{COMPREPLY[@]}}\"",
+            "source ./nalm.bash; COMP_WORDS=({words}); COMP_CWORD={count}; _nalm_words nalm \"${{COMP_WORDS[{count}]}}\" \"${{COMP_WORDS[{}]}}\"; echo \"${{COMPREPLY[@]}}\"",
             count - 1
         );
-        let output = Command::new("bash").args(["--norc", "-c", &text]).current_dir(here).output();
-        // Where there is no bash, there is nobody to ask.
-        output.ok().map(|output| String::from_utf8(output.stdout).unwrap().trim().to_string())
+        asked(here, "bash", &["--norc", "-c", &text])
     };
-    for (words, want) in [
-        ("nalm train --module sn", "snmu snmu-exp"),
-        ("nalm run motiv", "motivation"),
+    // Brackets are part of the shell's language: a word with them is quoted, unless it is within quotes already.
+    let quoted = [
         ("nalm train --noise \"'two\"", "two-point(1,5)"),
+        ("nalm train --noise two", r"two-point\(1\,5\)"),
+        ("nalm train --noise shi", r"shifted-gamma\(3\,0.67\)"),
         ("nalm run motivation --range \"'U[-20\"", "U[-20,-10)"),
-    ] {
-        if let Some(found) = complete(words) {
-            assert_eq!(found, want, "{words}");
+        ("nalm run motivation --range U\\\\[-20", r"U\[-20\,-10\)"),
+    ];
+    for (words, want) in cases.into_iter().chain(quoted) {
+        if let Some(found) = bash(words) {
+            assert_eq!(found, want, "bash: {words}");
         }
     }
+    // What was quoted is one word again.
+    if let Some(found) = asked(here, "bash", &["--norc", "-c", r"printf '<%s>' two-point\(1\,5\)"]) {
+        assert_eq!(found, "<two-point(1,5)>");
+    }
+    let fish = |words: &str| {
+        let text = format!("source ./nalm.fish; complete -C '{words}'");
+        let lines = asked(here, "fish", &["--no-config", "-c", &text])?;
+        let names: Vec<&str> = lines.lines().map(|line| line.split('\t').next().unwrap()).collect();
+        Some(names.join(" "))
+    };
+    let quoted = [
+        ("nalm train --noise two", "two-point(1,5)"),
+        ("nalm train --noise batch-r", "batch-running(0.1)"),
+        ("nalm train --range U[-20", "U[-20,-10)"),
+        ("nalm list ranges U[-20", "U[-20,-10)"),
+    ];
+    for (words, want) in cases.into_iter().chain(quoted) {
+        if let Some(found) = fish(words) {
+            assert_eq!(found, want, "fish: {words}");
+        }
+    }
+    // Files where they may be given, and nowhere else.
+    assert!(fish("nalm run min").is_none_or(|found| found.contains("mine.toml")));
+    assert!(fish("nalm train --operation ").is_none_or(|found| found.contains("mul") && !found.contains("mine.toml")));
+    // There is no way to ask zsh without a terminal; it can read the file.
+    asked(here, "zsh", &["-n", "nalm.zsh"]);
 }
 
 /// At a terminal, the picture moves. The program `script` makes one, where it is there.
@@ -1089,4 +1315,443 @@ fn the_demo_as_a_page() {
         page.matches("<svg").count() >= 3 && page.contains("Why reversible noise helps") && page.contains("MLP (100)")
     );
     assert!(!here.join("results").exists());
+}
+
+/// A table of products, with the columns volts, amperes and watts.
+fn watts(here: &Path, name: &str) -> String {
+    let row = |k: u32| (f64::from(k % 7) + 1.5, f64::from(k * k % 11) + 0.5);
+    let rows = (0..60).map(row).map(|(a, b)| format!("{a},{b},{}\n", a * b));
+    let text = format!("volts,amperes,watts\n{}", rows.collect::<String>());
+    std::fs::write(here.join(name), &text).unwrap();
+    text
+}
+
+/// Files beside a page take the place of those of an earlier page only.
+#[test]
+fn a_page_leaves_other_files_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let table = watts(here, "watts.csv");
+    let file = "title = \"W\"\ntask = \"table\"\ndata = \"watts.csv\"\ntarget = \"watts\"\n[preset.a]\nseeds = 1\nsteps = 100\n[[model]]\nmodule = \"nmu\"\n";
+    std::fs::write(here.join("watts.toml"), file).unwrap();
+    let read = |name: &str| std::fs::read_to_string(here.join(name)).unwrap();
+    fails_with(here, &["reproduce", "watts.toml", "--out", "."], 2, "watts.csv is the table of this experiment");
+    assert!(read("watts.csv") == table && !here.join("results").exists(), "before anything is run");
+    for _ in 0..2 {
+        succeed(here, &["reproduce", "watts.toml", "--out", "pages"]);
+    }
+    fails_with(here, &["report", "watts.toml", "--out", "."], 2, "give another --out");
+    let (unnamed, unwritten) = ("no page here names it", "nalm did not write it");
+    let compare = ["compare", "nmu", "--seeds", "1", "--steps", "10", "--html", "sales.html"];
+    let demo = ["demo", "--seeds", "1", "--html", "demo.html"];
+    for (name, arguments, why) in [
+        ("sales.csv", &compare[..], unnamed),
+        ("sales-curves.svg", &compare, unnamed),
+        ("sales.html", &compare, unwritten),
+        ("sales.md", &compare, unwritten),
+        ("demo.csv", &demo, unnamed),
+        ("demo.html", &demo, unwritten),
+    ] {
+        std::fs::write(here.join(name), "mine").unwrap();
+        fails_with(here, arguments, 2, &format!("{name} is there, and {why}"));
+        assert_eq!(read(name), "mine");
+        std::fs::remove_file(here.join(name)).unwrap();
+        for _ in 0..2 {
+            succeed(here, arguments);
+        }
+        // What the program made is not in the way of the next one.
+        for entry in std::fs::read_dir(here).unwrap().flatten() {
+            let own = entry.file_name().to_string_lossy().into_owned();
+            if own.starts_with("sales") || own.starts_with("demo") {
+                std::fs::remove_file(entry.path()).unwrap();
+            }
+        }
+    }
+    // A later page with fewer figures leaves none of the others behind.
+    let pages = |figures: &str| {
+        std::fs::write(here.join("watts.toml"), file.replacen("task", &format!("figures = {figures}\ntask"), 1))
+            .unwrap();
+        succeed(here, &["reproduce", "watts.toml", "--out", "pages"]);
+        let entries = std::fs::read_dir(here.join("pages")).unwrap().flatten();
+        let names: std::collections::BTreeSet<String> =
+            entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        names
+    };
+    let fewer = pages("[\"facets\"]");
+    let more = pages("[\"facets\", \"landscape\"]");
+    assert!(fewer.is_subset(&more) && fewer.len() == 4 && more.len() == 6, "{fewer:?} {more:?}");
+    assert_eq!(pages("[\"facets\"]"), fewer);
+    std::fs::write(here.join("pages/index.html"), "my site").unwrap();
+    std::fs::write(here.join("other.toml"), file).unwrap();
+    let several = ["reproduce", "watts.toml", "other.toml", "--out", "pages"];
+    fails_with(here, &several, 2, "pages/index.html is there, and nalm did not write it");
+    assert_eq!(read("pages/index.html"), "my site");
+    let table = watts(here, "table.csv");
+    let compare = ["compare", "nmu", "--task", "table", "--set", "data=table.csv", "--set", "target=watts", "--html"];
+    fails_with(here, &[&compare[..], &["table.html"]].concat(), 2, "is the table of this experiment");
+    assert_eq!(read("table.csv"), table);
+}
+
+/// No file is read and written by one command.
+#[test]
+fn no_output_takes_the_place_of_an_input() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let table = watts(here, "watts.csv");
+    succeed(here, &["fit", "watts.csv", "--save", "m.json"]);
+    let model = std::fs::read(here.join("m.json")).unwrap();
+    std::fs::write(here.join("units.csv"), "column,unit\nvolts,V\n").unwrap();
+    let train = ["train", "--task", "table", "--target", "watts", "--steps", "10"];
+    for arguments in [
+        &["fit", "watts.csv", "--save", "watts.csv"][..],
+        &["fit", "watts.csv", "--save", "./watts.csv"],
+        &["fit", "watts.csv", "--units", "units.csv", "--save", "units.csv"],
+        &["predict", "m.json", "watts.csv", "--out", "m.json"],
+        &["predict", "m.json", "watts.csv", "--out", "watts.csv"],
+        &[&train[..], &["--data", "watts.csv", "--curve", "watts.csv"]].concat(),
+        &[&train[..], &["--set", "data=watts.csv", "--curve", "watts.csv"]].concat(),
+    ] {
+        fails_with(here, arguments, 2, "is a file that this command reads; give another name");
+    }
+    fails_with(here, &["fit", "watts.csv", "--html", "watts.csv"], 2, "ends in .html");
+    fails_with(here, &["fit", "watts.csv", "--html", "page"], 2, "ends in .html");
+    fails_with(here, &["fit", "watts.csv", "--html", "a.html", "--save", "a.html"], 2, "would both be written");
+    assert_eq!(std::fs::read_to_string(here.join("watts.csv")).unwrap(), table);
+    assert_eq!(std::fs::read(here.join("m.json")).unwrap(), model);
+}
+
+/// What comes with the program is told by where it comes from, not by its name.
+#[test]
+fn a_name_makes_no_experiment_of_the_program() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    std::fs::write(here.join("single-module.toml"), FILE).unwrap();
+    succeed(here, &["compare", "nmu", "--seeds", "1", "--steps", "10", "--html", "single-module.html"]);
+    succeed(here, &["reproduce", "single-module.toml", "--out", "own"]);
+    for page in ["single-module.html", "own/single-module.html"] {
+        let text = std::fs::read_to_string(here.join(page)).unwrap();
+        assert!(!text.contains("Here it is shortened"), "{page}");
+        assert_eq!(text.contains("nalm reproduce single-module.toml --preset a"), page.starts_with("own"), "{page}");
+    }
+    let status = succeed(here, &["status"]);
+    assert!(status.lines().any(|line| line.starts_with("single-module ") && line.ends_with("4 of 4")), "{status}");
+}
+
+/// Wrong requests that were misunderstood once.
+#[test]
+fn what_was_meant_is_said() {
+    let folder = folder();
+    let here = folder.path();
+    watts(here, "watts.csv");
+    succeed(here, &["fit", "watts.csv", "--save", "m.json"]);
+    succeed(here, &["fit", "watts.csv", "--save", "m.safetensors"]);
+    std::fs::write(here.join("broken.json"), "[1]\n").unwrap();
+    for (arguments, hint) in [
+        (
+            &["run", "all", "motivation"][..],
+            "'all' is every experiment that comes with nalm; leave out the other names",
+        ),
+        (&["report", "mine.toml", "./mine.toml"], "./mine.toml is given twice; leave one out"),
+        (&["verify", "mine.toml", "./mine.toml"], "./mine.toml is given twice; leave one out"),
+        (&["verify", "all", "arithmetic"], "'all' is every experiment that comes with nalm; leave out the other names"),
+        (&["run", "mine.toml", "--test-range", "U[2,3)"], "--test-range belongs to --range; give it, too"),
+        (&["predict", "m.safetensors", "watts.csv"], "m.safetensors: this is a network, for the library"),
+        (&["check", "watts.csv", "m.json"], "did you swap the two files?"),
+        (&["predict", "broken.json", "watts.csv"], "broken.json: this is no file of formulas; nalm fit --save"),
+        (&["train", "--curve", "c.svg"], "give a name that ends in .csv or .txt"),
+        (&["train", "--layers", "nau 100->3, snmu"], "--layers begins with 100 inputs, and single-module has 2"),
+        (&["export"], "say what to write: --csv FILE or --jsonl FILE"),
+    ] {
+        fails_with(here, arguments, 2, hint);
+    }
+    let predict = fails_with(here, &["predict", "m.json", "units.csv"], 2, "units.csv");
+    assert!(!predict.contains("line 1 column"), "{predict}");
+    std::fs::write(here.join("nalm.toml"), "store = 5\n").unwrap();
+    fails_with(here, &["status"], 2, "nalm.toml: store is 5; it must be a path in quotes");
+}
+
+/// Every denoiser has a formula of its own.
+#[test]
+fn a_unit_is_described_with_the_denominator_that_was_chosen() {
+    let folder = tempfile::tempdir().unwrap();
+    let formula = |denoiser: &str| {
+        let text = succeed(folder.path(), &["describe", &format!("snmu denoiser={denoiser}")]);
+        text.lines().find_map(|line| line.split_once("y_o = ").map(|(_, formula)| formula.to_string())).unwrap()
+    };
+    assert_eq!(formula("none"), "prod_i (n_i x_i w_oi + 1 - w_oi); the NMU in evaluation");
+    let all = ["paper", "exponent", "noise", "weighted"].map(formula);
+    let under = all.each_ref().map(|formula| formula.split_once(" / ").unwrap().1.split_once(';').unwrap().0);
+    assert_eq!(under, ["prod_i (n_i w_oi + 1 - w_oi)", "prod_i n_i^w_oi", "prod_i n_i", "prod_i n_i w_oi"]);
+}
+
+/// Stores are named in one way.
+#[test]
+fn a_store_may_be_an_option_everywhere() {
+    let folder = folder();
+    let here = folder.path();
+    succeed(here, &["run", "mine.toml", "--store", "own"]);
+    assert_eq!(succeed(here, &["store", "check", "--store", "own"]), succeed(here, &["store", "check", "own"]));
+    let compact = |arguments: &[&str]| succeed(here, arguments);
+    assert_eq!(compact(&["store", "compact", "--store", "own"]), compact(&["store", "compact", "own"]));
+    assert_eq!(succeed(here, &["claims", "--store", "own"]), succeed(here, &["claims", "own"]));
+    let listed = succeed(here, &["list", "modules"]);
+    assert!(
+        listed.lines().any(|line| line.starts_with("snmu-batch") && line.ends_with("snmu with noise=batch")),
+        "{listed}"
+    );
+}
+
+/// Errors are those of one step, formula and weights those of another; names are those of the file.
+#[test]
+fn training_says_of_which_step_and_column_it_speaks() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let table = watts(here, "watts.csv").replacen("volts,amperes,watts", "x,the y,p", 1);
+    std::fs::write(here.join("p.csv"), table).unwrap();
+    let train = ["train", "--task", "table", "--data", "p.csv", "--target", "p", "--steps", "5000"];
+    let text = succeed(here, &[&train[..], &["--curve", "c.csv"]].concat());
+    assert!(text.contains("formula           p = x * `the y`\n"), "{text}");
+    for name in ["c.csv", "C.CSV", "c.Txt"] {
+        let output = nalm(here, &[&train[..], &["--curve", name]].concat());
+        assert!(String::from_utf8_lossy(&output.stderr).contains(&format!("{name} is written")));
+    }
+    let both = text.contains("(errors are of this step)") && text.contains("(formula and weights are of this step)");
+    assert_eq!(both, text.contains("last step"), "{text}");
+}
+
+/// Seeds are a number, a list, or a span without its end; the page says which, and whether all are there.
+#[test]
+fn seeds_may_be_chosen() {
+    let folder = folder();
+    let here = folder.path();
+    succeed(here, &["run", "mine.toml", "--seeds", "5,6"]);
+    let csv = succeed(here, &["export", "--csv", "-"]);
+    let seeds: std::collections::BTreeSet<&str> =
+        csv.lines().skip(1).filter_map(|line| line.split(",completed").next()?.rsplit(',').next()).collect();
+    assert_eq!(seeds, ["5", "6"].into(), "{csv}");
+    let status = succeed(here, &["status", "mine.toml", "--seeds", "5..7"]);
+    assert!(status.contains("4 of 4"), "{status}");
+    succeed(here, &["report", "mine.toml", "--seeds", "5..9"]);
+    let page = std::fs::read_to_string(here.join("report/mine.md")).unwrap();
+    let first = page.lines().skip(1).find(|line| !line.is_empty()).unwrap();
+    assert_eq!(first, "Incomplete: 4 of 8 runs, with the seeds 5, 6.");
+    assert!(page.contains("4 seeds (5 to 8)"), "{page}");
+    succeed(here, &["compare", "nmu", "snmu", "--steps", "100", "--seeds", "100..103", "--html", "c.html"]);
+    let page = std::fs::read_to_string(here.join("c.md")).unwrap();
+    assert!(page.contains("--seeds 100..103") && page.contains("(100 to 102)"), "{page}");
+    assert!(!page.contains("Incomplete"), "{page}");
+    for (seeds, hint) in [("5,5", "5 is there twice"), ("3..3", "has none"), ("a,b", "100..120"), ("0", "1 or more")] {
+        fails_with(here, &["run", "mine.toml", "--seeds", seeds], 2, hint);
+    }
+    fails_with(here, &["run", "mine.toml", "--seeds", "1", "--seeds", "2"], 2, "--seeds cannot be given twice");
+}
+
+/// What shares runs with what was asked for stands apart from it.
+#[test]
+fn status_tells_what_was_asked_for_from_what_shares_its_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    succeed(here, &["run", "single-module", "--preset", "quick", "--seeds", "1", "--range", "U[1,2)"]);
+    let text = succeed(here, &["status"]);
+    let (asked, shared) = text.split_once("shares runs with").unwrap_or_else(|| panic!("nothing is shared: {text}"));
+    assert!(asked.contains("single-module --seeds 1"), "{text}");
+    assert!(shared.contains("operations") && !shared.contains("--seeds 1"), "{text}");
+}
+
+/// Options of `train` and `compare` have the same names.
+#[test]
+fn one_option_has_one_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    watts(here, "watts.csv");
+    let train = |more: &[&str]| json(here, &[&["train", "--steps", "100", "--json", "--seed", "3"], more].concat());
+    assert_eq!(train(&["--module", "snmu noise=U[1,2]"]), train(&["--module", "snmu", "--noise", "U[1,2]"]));
+    let twice = ["train", "--module", "snmu noise=U[1,2]", "--noise", "U[1,3]"];
+    fails_with(here, &twice, 2, "noise is chosen twice");
+    let compare = |more: &[&str]| {
+        let same = ["compare", "nmu", "--task", "table", "--seeds", "1", "--steps", "100", "--json"];
+        json(here, &[&same[..], more].concat())["models"].clone()
+    };
+    let typed = compare(&["--data", "watts.csv", "--target", "watts"]);
+    assert_eq!(typed, compare(&["--set", "data=watts.csv", "--set", "target=watts"]));
+    succeed(here, &["compare", "nmu", "--stream", "reference", "--seeds", "1", "--steps", "100"]);
+}
+
+/// At sixty columns no line is longer, and no word is broken.
+#[test]
+fn narrow_terminals_have_whole_words() {
+    let folder = folder();
+    let here = folder.path();
+    let table = watts(here, "watts.csv").replacen(
+        "volts,amperes,watts",
+        "the_volts_of_it,the_amperes_of_it,the_watts_of_it",
+        1,
+    );
+    std::fs::write(here.join("long.csv"), table).unwrap();
+    succeed(here, &["run", "mine.toml"]);
+    succeed(here, &["export", "--csv", "rows.csv"]);
+    for arguments in [
+        &["demo", "--seeds", "2"][..],
+        &["list", "modules"],
+        &["list", "metrics"],
+        &["fit", "long.csv"],
+        &["compare", "nmu", "snmu", "--steps", "1000", "--seeds", "2", "--range", "U[1,2)", "--range", "U[-2,-1)"],
+        &["compare", "nmu", "snmu", "--steps", "1000", "--seeds", "2"],
+        &["claims"],
+        &["stats", "rows.csv", "--paired", "nmu,snmu"],
+        &["status"],
+    ] {
+        let output = command(here, arguments).env("COLUMNS", "60").env("CLICOLOR_FORCE", "1").output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        for line in text.lines() {
+            let plain = line.replace("\u{1b}[1m", "").replace("\u{1b}[0m", "").replace("\u{1b}[32m", "");
+            assert!(plain.chars().count() <= 60, "{arguments:?}: {plain}\n{text}");
+        }
+        assert!(output.status.success(), "{arguments:?}");
+    }
+    let compare =
+        ["compare", "nmu", "snmu", "--steps", "1000", "--seeds", "2", "--range", "U[1,2)", "--range", "U[-2,-1)"];
+    let text = command(here, &compare).env("COLUMNS", "60").output().unwrap().stdout;
+    let text = String::from_utf8(text).unwrap();
+    // Two models on two ranges, each as a list of its own.
+    let solved = text.lines().filter(|line| line.starts_with("  solved  ") && line.ends_with(" of 2"));
+    assert_eq!(solved.count(), 4, "{text}");
+}
+
+/// What is varied is called by its name, and a range is where it is.
+#[test]
+fn failed_seeds_are_named_by_what_was_varied() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let ranges = "ranges = [\"U[1,2)\", \"U[-2,-1)\"]";
+    let sweep = "[sweep]\nnoise = [\"U[1,2]\", \"U[1,5]\"]";
+    let file = format!(
+        "title = \"S\"\ntask = \"single-module\"\n{sweep}\n[preset.a]\nseeds = 2\nsteps = 10\n{ranges}\n[[model]]\nmodule = \"snmu\"\n"
+    );
+    std::fs::write(here.join("sweep.toml"), file).unwrap();
+    succeed(here, &["reproduce", "sweep.toml"]);
+    let page = std::fs::read_to_string(here.join("report/sweep.md")).unwrap();
+    assert!(page.contains("\n* sNMU, noise U[1,2], on U[-2,-1): "), "{page}");
+}
+
+/// Whatever a listing prints can be asked for by the name that it prints.
+#[test]
+fn entries_are_found_by_what_listings_print() {
+    let folder = folder();
+    let here = folder.path();
+    for (name, listing) in [("U[1,5]", "noise"), ("batch-running(0.1)", "noise"), ("constant(7)", "noise")] {
+        let described = succeed(here, &["describe", name]);
+        assert_eq!(described, succeed(here, &["list", listing, name]), "{name}");
+    }
+    assert!(succeed(here, &["list", "noise", "U[1,5]"]).contains("uniform"));
+    assert!(succeed(here, &["list", "noise", "batch-feature"]).contains("s_i"), "and by its own name");
+    fails_with(here, &["list", "noise", "U[5,1]"], 2, "unknown noise");
+    for (name, listing) in [
+        ("second-order", "schedules"),
+        ("motivation", "experiments"),
+        ("success", "metrics"),
+        ("facets", "figures"),
+        ("none", "denoisers"),
+        ("U[-2,2)", "ranges"),
+    ] {
+        assert_eq!(succeed(here, &["describe", name]), succeed(here, &["list", listing, name]), "{name}");
+    }
+    assert_eq!(succeed(here, &["list", "units"]), succeed(here, &["list", "modules"]));
+    for shell in ["bash", "zsh", "fish"] {
+        let text = succeed(here, &["completions", shell]);
+        let all = ["snmu-batch", "mlp-1", "mlp-100", "nmu-grad-noise", "reference"];
+        assert!(all.iter().all(|name| text.contains(name)), "{shell}");
+    }
+}
+
+/// The weights that are shown are those of the errors above them, also where nothing is trained.
+#[test]
+fn weights_are_those_of_the_errors() {
+    let folder = folder();
+    let here = folder.path();
+    let text = succeed(here, &["train", "--steps", "0", "--set", "weights=[0.25,0.75]"]);
+    assert!(text.contains("w                 0.2500 0.7500"), "{text}");
+    let one = nalm(here, &["train", "--steps", "1"]);
+    assert!(String::from_utf8_lossy(&one.stderr).starts_with("1 step\n"));
+    let text = succeed(here, &["train", "--layers", "linear", "--set", "weights=[-1e30,1,0]", "--steps", "0"]);
+    assert!(text.contains("-1.000e30"), "{text}");
+}
+
+/// Comparisons that differ in their seeds alone are told apart, and rows of files from elsewhere are not said to have changed.
+#[test]
+fn lines_of_status_can_be_told_apart() {
+    let folder = folder();
+    let here = folder.path();
+    let compare = |more: &[&str]| succeed(here, &[&["compare", "nmu", "--steps", "10"][..], more].concat());
+    compare(&["--seeds", "1"]);
+    let lines = |text: &str| text.lines().filter(|line| line.starts_with("compare: ")).map(String::from).collect();
+    let one: Vec<String> = lines(&succeed(here, &["status"]));
+    assert!(one.len() == 1 && !one[0].contains("--seeds"), "{one:?}");
+    compare(&["--seeds", "5,6"]);
+    let two: Vec<String> = lines(&succeed(here, &["status"]));
+    assert!(two.len() == 2 && two[0].contains("--seeds 5..7 ") && two[1].contains("--seeds 1 "), "{two:?}");
+    // The test range is that of the default.
+    let title = compare(&["--seeds", "1", "--test-range", "U[3,6)"]);
+    assert!(title.starts_with("NMU on U[1,2), tested on U[3,6)"), "{title}");
+    let elsewhere = tempfile::tempdir().unwrap();
+    let table = elsewhere.path().join("away.csv");
+    let rows: String = (1..60).map(|k| format!("{k},{},{}\n", k % 7, k * (k % 7))).collect();
+    std::fs::write(&table, format!("a,b,t\n{rows}")).unwrap();
+    compare(&["--task", "table", "--data", table.to_str().unwrap(), "--target", "t", "--seeds", "1"]);
+    let text = succeed(here, &["status"]).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("whose files have changed or are not in this folder"), "{text}");
+}
+
+/// What is wrong with a file of defaults, and with the output, is said of these.
+#[test]
+fn defaults_and_outputs_that_are_wrong_are_named() {
+    let folder = folder();
+    let here = folder.path();
+    std::fs::write(here.join("nalm.toml"), "store = \"\"\n").unwrap();
+    fails_with(here, &["status"], 2, "nalm.toml: store needs a value");
+    std::fs::remove_file(here.join("nalm.toml")).unwrap();
+    if let Ok(full) = std::fs::File::options().write(true).open("/dev/full") {
+        let output = command(here, &["list", "modules"]).stdout(full).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.starts_with("nalm: cannot write to the standard output: "), "{said}");
+    }
+}
+
+/// The hint is about the network that is trained: the task's front layer, and units of the shape that they have in it.
+#[test]
+fn units_are_judged_in_their_network() {
+    let folder = folder();
+    let here = folder.path();
+    let said = |arguments: &[&str]| {
+        let output = nalm(here, &[&["train", "--steps", "0"][..], arguments].concat());
+        String::from_utf8_lossy(&output.stderr).lines().next().unwrap_or_default().to_string()
+    };
+    for operation in ["add", "sub", "square", "mul"] {
+        let first = said(&["--task", "arithmetic", "--operation", operation]);
+        assert_eq!(first, "0 steps", "{operation}");
+    }
+    assert!(said(&["--task", "arithmetic", "--operation", "div"]).starts_with("nmu cannot represent div exactly"));
+    assert_eq!(said(&["--module", "mlp", "--operation", "sub"]), "0 steps");
+    assert_eq!([said(&["--module", "fc"]), said(&["--module", "mul"])], ["0 steps", "0 steps"]);
+    for unit in ["fc", "mul"] {
+        let first = said(&["--module", unit, "--inputs", "4"]);
+        let (cannot, can) = first.split_once("; these units can: ").unwrap();
+        assert_eq!(cannot, format!("{unit} cannot represent mul of two among 4 inputs exactly"));
+        let can: Vec<&str> = can.split(", ").collect();
+        assert!(can.contains(&"nmu") && !can.contains(&"fc") && !can.contains(&"mul"), "{first}");
+    }
+}
+
+/// Where the divisor comes near 0 there is no second rule, and no verdict by it.
+#[test]
+fn rows_have_no_verdict_by_a_threshold_that_is_not_defined() {
+    let folder = folder();
+    let here = folder.path();
+    let of = |test: &str| {
+        let train = ["train", "--module", "real-npu", "--operation", "div", "--range", "U[-3,-2)", "--steps", "10"];
+        json(here, &[&train[..], &["--test-range", test, "--json", "--quiet"]].concat())["metrics"].clone()
+    };
+    let [near, away] = ["U[-1,1)", "U[-6,-3)"].map(of);
+    assert!(near["solved"].is_boolean() && near.get("solved_simulated").is_none(), "{near}");
+    assert!(away["solved"].is_boolean() && away["solved_simulated"].is_boolean(), "{away}");
 }

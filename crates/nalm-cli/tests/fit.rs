@@ -393,6 +393,142 @@ fn the_example_of_the_readme_is_what_is_printed() {
     put(here.path(), "sales.csv", &sales);
     let printed = succeed(here.path(), &["fit", "sales.csv"]);
     let lines: String = printed.lines().take(1).map(|line| format!("{line}\n")).collect();
-    let want = format!("$ head -5 sales.csv\n{head}$ nalm fit sales.csv\n{lines}```");
+    let want = format!("$ head -5 docs/sales.csv\n{head}$ nalm fit docs/sales.csv\n{lines}```");
     assert!(readme.contains(&want), "the README should have:\n{want}");
+}
+
+/// Several targets: what has no formula, or no numbers, is named and keeps nothing from the others.
+#[test]
+fn one_target_does_not_stop_the_others() {
+    let here = tempfile::tempdir().unwrap();
+    let here = here.path();
+    let mut text = String::from("x,y,p,q,who\n");
+    for k in 0..80u32 {
+        let (x, y) = (1.5 + f64::from(k * 37 % 101) / 8.0, 1.0 + f64::from(k * 53 % 17));
+        // A sine of large numbers looks like noise.
+        let q = libm::sin(f64::from(k * k % 1013) * 977.0);
+        writeln!(text, "{x},{y},{},{q},n{k}", x * y).unwrap();
+    }
+    put(here, "two.csv", &text);
+    let fit = ["fit", "two.csv", "--inputs", "x,y", "--target", "p", "--target", "q"];
+    let output = nalm(here, &[&fit[..], &["--save", "mm.json"]].concat());
+    let [printed, said] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+    assert!(printed.contains("p = x * y\n") && printed.contains("\nq: no formula. "), "{printed}");
+    assert!(said.ends_with("nalm: mm.json holds p; q has no formula\n"), "{said}");
+    assert_eq!(output.status.code(), Some(1));
+    let output = nalm(here, &["fit", "two.csv", "--inputs", "x,y", "--target", "who", "--target", "p"]);
+    let [printed, said] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+    assert!(printed.starts_with("p = x * y\n"), "{printed}");
+    assert!(said.contains("nalm: the column 'who' holds text") && output.status.code() == Some(1), "{said}");
+    fails_with(here, &["fit", "two.csv", "--inputs", "x,who", "--target", "p", "--target", "q"], 2, "'who' holds text");
+}
+
+/// Numbers are never converted, and what units say about that is said.
+#[test]
+fn units_of_other_sizes_are_noticed() {
+    let here = tempfile::tempdir().unwrap();
+    let here = here.path();
+    let rows = |units: &str, target: &dyn Fn(f64, f64) -> f64| {
+        let row = |k: u32| (f64::from(k * 37 % 101), f64::from(k * 53 % 89));
+        let rows = (0..60).map(row).map(|(a, b)| format!("{a},{b},{}\n", target(a, b)));
+        format!("a,b,s\n{units}\n{}", rows.collect::<String>())
+    };
+    for (units, factor, note) in [
+        ("m,ft,m", 1.0, "note: the formula adds m and ft without converting; 1 ft is 0.3048 m\n"),
+        ("m,ft,m", 0.3048, "note: 0.3048 is m per ft\n"),
+        ("m/s,km/h,m/s", 1.0, "note: the formula adds m/s and km/h without converting; 1 km/h is 0.277778 m/s\n"),
+        ("m,m,", 1.0, "note: no unit is given for 's'; the formula is in m\n"),
+    ] {
+        put(here, "u.csv", &rows(units, &|a, b| a + factor * b));
+        let text = succeed(here, &["fit", "u.csv", "--units", "row"]);
+        assert!(text.contains(note), "{units}: {text}");
+    }
+    put(here, "u.csv", &rows("blorp,blorp,blorp", &|a, b| a + b));
+    let output = nalm(here, &["fit", "u.csv", "--units", "row"]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(said, "note: 'blorp' is no unit that is known here; it is taken for a unit of its own\n");
+    assert!(!String::from_utf8(output.stdout).unwrap().contains("note:"));
+}
+
+/// Values have the digits that mean something, and names on the left are written as those on the right.
+#[test]
+fn predictions_and_names_are_written_for_people() {
+    let here = tempfile::tempdir().unwrap();
+    let here = here.path();
+    let rows = (1..60u32).map(|k| format!("{},{}\n", f64::from(k), 1.1 * f64::from(k)));
+    put(here, "v.csv", &format!("a,v [km/h]\n{}", rows.collect::<String>()));
+    assert!(succeed(here, &["fit", "v.csv", "--save", "v.json"]).starts_with("`v [km/h]` = "));
+    put(here, "new.csv", "a\n3\n600.54545454545\n");
+    let got = succeed(here, &["predict", "v.json", "new.csv"]);
+    assert!(got.contains("\n3,3.3\n"), "{got}");
+    put(here, "wrong.csv", "a,v [km/h]\n3,4\n");
+    let output = nalm(here, &["check", "v.json", "wrong.csv"]);
+    assert!(String::from_utf8_lossy(&output.stdout).contains("is 4, the formula gives 3.3 ("));
+    fails_with(here, &["predict", "v.json", "two.csv"], 2, "two.csv");
+    put(here, "other.csv", "pieces\n1\n");
+    fails_with(here, &["predict", "v.json", "other.csv"], 2, "unknown column 'a'");
+    fails_with(here, &["predict", "v.json", "other.csv"], 2, "; the formula of 'v [km/h]' needs it");
+}
+
+/// Some programs put a column of numbers without a name before their rows.
+#[test]
+fn a_column_without_a_name_is_called_by_its_number() {
+    let here = tempfile::tempdir().unwrap();
+    let here = here.path();
+    let rows = (0..50u32).map(|k| format!("{k},{},{}\n", 3 + k * 37 % 101, 2 * k + 3 * (3 + k * 37 % 101)));
+    put(here, "frame.csv", &format!(",a,y\n{}", rows.collect::<String>()));
+    let note = "note: a column has no name and is called 'column 1'";
+    for arguments in [
+        &["fit", "frame.csv", "--save", "m.json"][..],
+        &["fit", "frame.csv", "--inputs", "a,column 1"],
+        &["predict", "m.json", "frame.csv"],
+        &["check", "m.json", "frame.csv"],
+    ] {
+        let output = nalm(here, arguments);
+        assert!(output.status.success(), "{arguments:?}: {output:?}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains(note), "{arguments:?}: {output:?}");
+    }
+    assert!(succeed(here, &["fit", "frame.csv"]).contains("`column 1`"));
+}
+
+/// A spreadsheet that writes 1,5 reads no other numbers, and separates arguments by semicolons.
+#[test]
+fn spreadsheets_with_decimal_commas_get_such_formulas() {
+    let here = tempfile::tempdir().unwrap();
+    let here = here.path();
+    let text = table(60, product);
+    put(here, "points.csv", &text);
+    put(here, "commas.csv", &text.replace(',', ";").replace('.', ","));
+    let written = |file| succeed(here, &["fit", file, "--write", "spreadsheet"]).trim().to_string();
+    let (points, commas) = (written("points.csv"), written("commas.csv"));
+    assert!(points.contains("1.25"), "{points}");
+    assert_eq!(commas, points.replace(',', ";").replace('.', ","));
+    // Programs read the same everywhere.
+    let of = |file| json(here, &["fit", file, "--json"])["formula"]["spreadsheet"].clone();
+    assert_eq!(of("points.csv"), of("commas.csv"));
+}
+
+#[test]
+fn intervals_and_sentences_say_what_is_so() {
+    let here = tempfile::tempdir().unwrap();
+    let here = here.path();
+    let rows = (1..80u32).map(|k| {
+        let x = f64::from(k * 37 % 79) + 0.7;
+        format!("{x},{:.3},t{k}\n{x},{:.3},u{k}\n", 1_621.397_7 * x, 1_621.397_7 * x)
+    });
+    put(here, "close.csv", &format!("x,y,name\n{}", rows.collect::<String>()));
+    let output = nalm(here, &["fit", "close.csv", "--target", "y"]);
+    let [out, notes] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).to_string());
+    assert!(notes.contains("79 rows are repetitions of others in the columns that are used"), "{notes}");
+    for line in out.lines().filter(|line| line.starts_with("constant ")) {
+        let numbers = line.split(|c: char| " [],".contains(c)).filter_map(|text| text.parse::<f64>().ok());
+        let numbers: Vec<f64> = numbers.collect();
+        assert!(numbers[1] <= numbers[0] && numbers[0] <= numbers[2] && numbers[1] < numbers[2], "{line}");
+    }
+    put(here, "one.csv", "a,y\n1,2\n");
+    fails_with(here, &["fit", "one.csv"], 2, "1 row is too few");
+    succeed(here, &["fit", "close.csv", "--target", "y", "--save", "m.json"]);
+    put(here, "blank.csv", "x,z\n1,1\n,1\n");
+    let output = nalm(here, &["predict", "m.json", "blank.csv"]);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("note: 1 value could not"), "{output:?}");
 }

@@ -175,9 +175,12 @@ fn wrong_experiments_and_unwritable_places_are_named() {
         std::fs::write(here.join("bad.toml"), format!("{base}{more}")).unwrap();
         fails(&["run", "bad.toml", "--preset", "smoke"], hint);
     }
-    fails(&["report", "single-module", "--preset", "smoke", "--store", "nothing"], "is no store");
+    fails(
+        &["report", "single-module", "--preset", "smoke", "--store", "nothing"],
+        "there is no folder nothing here yet",
+    );
     assert!(!here.join("report").exists());
-    fails(&["store", "merge", "nothing", "--into", "new"], "is no store");
+    fails(&["store", "merge", "nothing", "--into", "new"], "there is no folder nothing here yet");
     assert!(!here.join("new").exists());
     fails(&["run", "single-module", "--preset", "smok"], "did you mean 'smoke'");
     fails(&["run", "single-module", "--seeds", "0"], "1 or more");
@@ -428,7 +431,7 @@ fn verify_fails_for_what_differs_and_is_not_known() {
     assert_eq!(code, Some(1), "{shown}{said}");
     assert!(shown.starts_with("differs differs, NMU on U[1,2): published 0 (n = 25), ours 25 of 25"), "{shown}");
     assert!(said.contains("differs, preset short: 25 runs of 4000 steps\n"), "{said}");
-    assert!(said.contains("1 published values differ, and the experiment does not say why"), "{said}");
+    assert!(said.contains("1 published value differs, and the experiment does not say why"), "{said}");
     write("known.toml", "is = 0.0\nn = 25\nknown = \"it was made up\"");
     let (code, shown, said) = verify(&["known.toml"]);
     assert_eq!(code, Some(0), "{shown}{said}");

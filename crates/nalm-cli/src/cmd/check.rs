@@ -1,12 +1,11 @@
 //! `nalm check`: the rows that a saved formula does not hold for.
 
-use super::fit::open;
-use super::predict::Placed;
+use super::fit::{of_reading, open};
+use super::predict::{Placed, load, short};
 use crate::arguments::Check;
 use anyhow::{Result, bail, ensure};
 use nalm::table::Records;
 use nalm_lab::Registry;
-use nalm_lab::fit::Models;
 use nalm_lab::stats::shown::two;
 use serde_json::{Value, json};
 use std::io::Write;
@@ -28,12 +27,13 @@ struct Broken {
 }
 
 pub(crate) fn run(registry: &Registry, arguments: &Check) -> Result<()> {
-    let models = Models::load(&*registry.files, &arguments.model)?;
+    let models = load(registry, &arguments.model, &arguments.file)?;
     let file = open(registry, &arguments.file)?;
     let mut records = Records::open(file, &arguments.file.display().to_string(), &arguments.dialect.dialect())?;
     if arguments.units.is_some() {
         records.next_record()?;
     }
+    of_reading(records.notes());
     let placed = Placed::all(&models, &records)?;
     let targets = models.models.iter().map(|model| records.position(&model.target)).collect::<Result<Vec<_>, _>>()?;
     let mut all: Vec<Found> = models.models.iter().map(|_| Found::default()).collect();
@@ -75,7 +75,9 @@ pub(crate) fn run(registry: &Registry, arguments: &Check) -> Result<()> {
                 let target = crate::shown(&model.target);
                 writeln!(
                     out,
-                    "line {line}: {target} is {got}, the formula gives {want} (at most {} apart)",
+                    "line {line}: {target} is {got}, the formula gives {} ({} apart; {} is allowed)",
+                    short(*want),
+                    two((got - want).abs()),
                     two(*allowed)
                 )?;
             }

@@ -2,6 +2,7 @@
 
 use super::sound;
 use crate::arguments::Claims;
+use crate::terminal::paragraph;
 use anyhow::{Result, ensure};
 use nalm_lab::experiment::{Experiment, Overrides, built_in};
 use nalm_lab::report::claims::{self, Evidence};
@@ -25,8 +26,9 @@ struct Holding {
 }
 
 pub(crate) fn run(registry: &Registry, arguments: &Claims) -> Result<()> {
+    let paths = if arguments.stores.is_empty() { std::slice::from_ref(&arguments.store) } else { &arguments.stores };
     let mut stores: Vec<Contents> = Vec::new();
-    for path in &arguments.stores {
+    for path in paths {
         let index = registry.store(path).existing()?;
         sound(&index)?;
         stores.push(index.everything()?);
@@ -49,7 +51,7 @@ pub(crate) fn run(registry: &Registry, arguments: &Claims) -> Result<()> {
         for e in &evidence {
             reports.push((e.name.clone(), Found { numbers: numbers::of(&e.results), ..Found::default() }));
         }
-        for (k, path) in arguments.stores.iter().enumerate() {
+        for (k, path) in paths.iter().enumerate() {
             let own: Vec<&Evidence<'_>> =
                 evidence.iter().zip(&held).filter(|(_, h)| h.store == k).map(|(e, _)| e).collect();
             let blocks = parts::blocks(&own, &Costs::new(&stores[k]));
@@ -76,9 +78,15 @@ pub(crate) fn run(registry: &Registry, arguments: &Claims) -> Result<()> {
     let mut out = std::io::stdout().lock();
     let wide = found.iter().map(|claim| claim.verdict.name().len()).max().unwrap_or(0) + 1;
     for claim in &found {
-        writeln!(out, "{:wide$}{}", claim.verdict.name(), claim.statement.says)?;
+        let verdict = format!("{:wide$}", claim.verdict.name());
+        write!(out, "{}", paragraph(&verdict, &" ".repeat(wide), &claim.statement.says))?;
     }
-    writeln!(out, "{}", claims::headline(&found))?;
+    write!(out, "{}", paragraph("", "", &claims::headline(&found)))?;
+    if evidence.is_empty() {
+        say!(
+            "note: runs that are shorter than the published ones say nothing about statements; nalm run with --preset paper makes those that do"
+        );
+    }
     Ok(())
 }
 

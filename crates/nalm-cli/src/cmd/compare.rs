@@ -2,10 +2,10 @@
 
 use super::describe::layers;
 use super::run::{complete, whole};
-use crate::arguments::{Compare, Run};
-use crate::terminal::{To, Tone, can_fit, paint, paragraph, table_of_names};
-use anyhow::{Result, ensure};
-use nalm_lab::experiment::{self, Experiment, Group, Overrides, reading};
+use crate::arguments::{Compare, RANGE, Run};
+use crate::terminal::{To, Tone, can_fit, counted, paint, paragraph, table_of_names};
+use anyhow::{Result, bail, ensure};
+use nalm_lab::experiment::{self, Experiment, Group, Overrides, Seeds, reading};
 use nalm_lab::run::Spec;
 use nalm_lab::stats::beta;
 use nalm_lab::stats::shown::p_value;
@@ -23,6 +23,10 @@ const PLOT: usize = 41;
 pub(crate) fn run(registry: &Registry, arguments: &Compare) -> Result<()> {
     let page = arguments.html.as_deref().map(split).transpose()?;
     let experiment = experiment(registry, arguments)?;
+    if let Some((folder, name)) = &page {
+        let shown = Experiment { name: name.clone(), ..experiment.clone() };
+        registry.ensure_free(&[shown], folder, "--html")?;
+    }
     let run = Run::of_store(&arguments.store, arguments.threads);
     // Whatever is wrong with the store is said after the table: rows that can be trusted are worth one.
     complete(registry, &run, std::slice::from_ref(&experiment), whole, |_| {
@@ -46,7 +50,11 @@ fn show_all(
     }
     if let Some((folder, name)) = page {
         let page = folder.join(format!("{name}.html"));
-        let found = registry.report(&Experiment { name, ..experiment.clone() }, &contents, &folder)?;
+        // Two models are a heading; on what, and for how long, is the first sentence.
+        let models: Vec<&str> = experiment.models.iter().map(String::as_str).collect();
+        let (title, analysis) = (several(&models), format!("{}. {}", experiment.title, experiment.analysis));
+        let shown = Experiment { name, title, analysis, ..experiment.clone() };
+        let found = registry.report(&shown, &contents, &folder)?;
         super::report::tell(&folder, &found);
         let page = page.strip_prefix(".").unwrap_or(&page).display();
         say!("{page} is written, its figure and tables beside it");
@@ -72,11 +80,11 @@ pub(crate) fn experiment(registry: &Registry, arguments: &Compare) -> Result<Exp
         || Error::Request(format!("{} has runs of hours; write an experiment file for it (nalm new)", task.name()));
     ensure!(!task.is_long(), long());
     let models = arguments.models.iter().map(|text| model(registry, text)).collect::<Result<Vec<_>>>()?;
-    let changes = arguments.changes();
+    let changes = arguments.changes()?;
     // Whether ranges and test ranges fit together is said here, and not with the line of a file that nobody wrote.
     let overrides = changes.overrides()?;
     let ranges: Vec<String> = overrides.ranges.iter().map(|(train, _)| train.clone()).collect();
-    let default = if task.declares("range") { vec!["U[1,2)".to_string()] } else { Vec::new() };
+    let default = if task.declares("range") { vec![RANGE.to_string()] } else { Vec::new() };
     let ranges = if ranges.is_empty() { default } else { ranges };
     let labels: Vec<&str> = models.iter().map(|(label, _)| label.as_str()).collect();
     let twice = labels.iter().enumerate().find(|(k, label)| labels[..*k].contains(label));
@@ -86,7 +94,7 @@ pub(crate) fn experiment(registry: &Registry, arguments: &Compare) -> Result<Exp
     own_options(registry, arguments, &overrides)?;
     let given = |key: &str| overrides.set.iter().any(|(known, _)| known == key);
     let missing = ["data", "target"].into_iter().filter(|key| task.declares(key) && !given(key)).collect::<Vec<_>>();
-    let wanted = [("data", "--set data=FILE"), ("target", "--set target=COLUMN")];
+    let wanted = [("data", "--data FILE"), ("target", "--target COLUMN")];
     let wanted: Vec<&str> = wanted.into_iter().filter(|(key, _)| missing.contains(key)).map(|(_, text)| text).collect();
     let table = || Error::Request(format!("{} needs {}", task.name(), wanted.join(" and ")));
     ensure!(wanted.is_empty(), table());
@@ -98,7 +106,11 @@ pub(crate) fn experiment(registry: &Registry, arguments: &Compare) -> Result<Exp
     if let Some(operation) = arguments.operation {
         writeln!(text, "operation = {}", quoted(operation.name()))?;
     }
-    writeln!(text, "[preset.compare]\nseeds = {}", arguments.seeds)?;
+    let seeds = match &arguments.seeds {
+        Seeds::Count(n) => n.to_string(),
+        Seeds::These(list) => format!("{list:?}"),
+    };
+    writeln!(text, "[preset.compare]\nseeds = {seeds}")?;
     // Those that were given come by way of the changes.
     if overrides.ranges.is_empty() && !ranges.is_empty() {
         writeln!(text, "ranges = [{}]", ranges.iter().map(|range| quoted(range)).collect::<Vec<_>>().join(", "))?;
@@ -122,7 +134,7 @@ fn title(models: &str, experiment: &Experiment, overrides: &Overrides) -> String
     let places: Vec<String> = firsts.filter(|run| !run.text("range").is_empty()).map(place).collect();
     let on = if places.is_empty() { String::new() } else { format!(" {}", places.join(", and ")) };
     let first = &experiment.runs[0];
-    let steps = first.whole("steps").map(|steps| format!("{steps} steps"));
+    let steps = first.whole("steps").map(|steps| counted(steps as usize, "step"));
     let operation = Some(first.text("operation")).filter(|name| !name.is_empty()).map(String::from);
     // The rest as it was typed.
     let rest = overrides.set.iter().filter(|(key, _)| !["steps", "operation"].contains(&key.as_str()));
@@ -165,7 +177,7 @@ fn about(arguments: &Compare, overrides: &Overrides) -> String {
     format!(
         "Every model is trained from the same {} seeds{on}. A run is solved if, at the step with the smallest validation error, its test error is below \
          the threshold of the task. Intervals are at 95 %.",
-        arguments.seeds
+        arguments.seeds.count()
     )
 }
 
@@ -191,7 +203,17 @@ fn model(registry: &Registry, text: &str) -> Result<(String, String)> {
         return Ok((label, lines));
     }
     let known = |layer: &nalm_lab::task::network::Layer| catalogue.module(&layer.0.module).map(drop);
+    if let Some(one) = text.trim().strip_suffix(',') {
+        bail!(Error::Request(format!(
+            "'{}' ends with a comma; a space stands between units, such as {one} snmu",
+            text.trim()
+        )));
+    }
     let stack = layers(catalogue, text)?;
+    // With a space it would be written as a list of layers is everywhere else.
+    if text.contains(',') && !text.contains(char::is_whitespace) {
+        say!("note: {text} is one network of {} layers; put spaces between units to compare them", stack.len());
+    }
     stack.iter().try_for_each(known)?;
     let label = text.trim().to_string();
     // A stack is written in JSON as in TOML, except for the colons.
@@ -255,29 +277,41 @@ fn as_text(results: &Results<'_>) -> String {
         let metric = results.metrics.iter().find(|metric| metric.name == name);
         metric.map_or(String::new(), |metric| show(cell.get(name), metric.show))
     };
+    let diverged = results.cells.iter().any(|cell| cell.diverged > 0);
     let row = |cell: &Cell| -> Vec<String> {
-        let mean = cell.get("sparsity_error").mean.map(sparsity);
+        // Weights that are no numbers are near nothing.
+        let mean = cell.get("sparsity_error").mean.filter(|_| cell.diverged < cell.n).map(sparsity);
         let numbers = [
             format!("{} of {}", cell.solved, cell.n),
             text(cell, "success"),
             text(cell, "solved_at"),
             mean.unwrap_or_else(|| "–".into()),
         ];
-        names(cell).chain(numbers).collect()
+        let of_all = diverged.then(|| format!("{} of {}", cell.diverged, cell.n));
+        names(cell).chain(numbers).chain(of_all).collect()
     };
-    let rows = [head(&["solved", "success [95 %]", "solved at step [95 %]", "sparsity"])];
+    let columns = ["solved", "success [95 %]", "solved at step [95 %]", "sparsity", "diverged"];
+    let rows = [head(&columns[..columns.len() - usize::from(!diverged)])];
     let mut rows: Vec<Vec<String>> = rows.into_iter().chain(results.cells.iter().map(row)).collect();
     if !can_fit(&rows) {
-        // Where the terminal is too narrow, what the rate says, too, is left out.
-        rows.iter_mut().for_each(|row| drop(row.remove(1 + usize::from(placed))));
+        // Where the terminal is too narrow, what the rate says, too, is left out if that is enough.
+        let mut fewer = rows.clone();
+        fewer.iter_mut().for_each(|row| drop(row.remove(1 + usize::from(placed))));
+        if can_fit(&fewer) {
+            out += &paragraph("", "", "(how many are solved is left out: the terminal is too narrow; --json has it)");
+            rows = fewer;
+        }
     }
     out += &table_of_names(rows);
     let axis =
         format!("{:<width$}{:^third$}{:>width$}", "0", "0.5", "1", width = PLOT / 3, third = PLOT - 2 * (PLOT / 3));
     let plot = |cell: &Cell| -> Vec<String> { names(cell).chain([whiskers(cell)]).collect() };
-    let rows = [head(&[&axis])];
-    out += "\nsuccess, with its interval\n";
-    out += &table_of_names(rows.into_iter().chain(results.cells.iter().map(plot)).collect());
+    let rows = [head(&[&axis])].into_iter().chain(results.cells.iter().map(plot)).collect::<Vec<_>>();
+    // As blocks it would be no plot.
+    if can_fit(&rows) {
+        out += "\nsuccess, with its interval\n";
+        out += &table_of_names(rows);
+    }
     for &baseline in &experiment.baselines {
         let base = &experiment.models[baseline];
         let others = (0..experiment.models.len()).filter(|&model| model != baseline);
@@ -297,7 +331,10 @@ fn as_text(results: &Results<'_>) -> String {
             };
             let head = [head(tested)].into_iter();
             let solves = format!("alone: only it solves a seed, missed: only {base} does");
-            out += &format!("\nseed by seed against {base}; {solves}{about}\n");
+            out.push('\n');
+            format!("seed by seed against {base}; {solves}{about}")
+                .lines()
+                .for_each(|line| out += &paragraph("", "", line));
             out += &table_of_names(head.chain(rows).collect());
         }
     }
@@ -336,7 +373,7 @@ fn as_json(arguments: &Compare, results: &Results<'_>) -> Value {
         experiment.groups.iter().find(own).and_then(|group| experiment.runs[group.runs.start].get("test_range"))
     };
     let cell = |cell: &Cell| {
-        json!({"model": cell.label, "range": cell.place, "test_range": test_range(cell), "n": cell.n, "solved": cell.solved, "success": cell.get("success"),
+        json!({"model": cell.label, "range": cell.place, "test_range": test_range(cell), "n": cell.n, "solved": cell.solved, "diverged": cell.diverged, "success": cell.get("success"),
             "solved_at": cell.get("solved_at"), "sparsity_error": beta::unclipped(cell.get("sparsity_error")),
             "test_error": cell.get("test_error")})
     };
@@ -351,7 +388,11 @@ fn as_json(arguments: &Compare, results: &Results<'_>) -> Value {
     };
     let base = experiment.baselines.first().copied().unwrap_or(0);
     let pairs = (0..experiment.models.len()).filter(|&model| model != base).flat_map(|model| pair(model, base));
+    let seeds = match &arguments.seeds {
+        Seeds::Count(n) => json!(n),
+        Seeds::These(list) => json!(list),
+    };
     let set: Map<String, Value> = arguments.set.iter().cloned().collect();
     json!({"command": experiment.command, "title": experiment.title, "task": first.task(), "operation": first.get("operation"),
-        "steps": first.get("steps"), "seeds": arguments.seeds, "set": set, "models": results.cells.iter().map(cell).collect::<Vec<_>>(), "paired": pairs.collect::<Vec<_>>()})
+        "steps": first.get("steps"), "seeds": seeds, "set": set, "models": results.cells.iter().map(cell).collect::<Vec<_>>(), "paired": pairs.collect::<Vec<_>>()})
 }

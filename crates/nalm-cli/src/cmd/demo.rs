@@ -13,9 +13,13 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Duration;
 
-/// Steps of every run, and between two pictures.
+/// Steps of every run, and between two pictures that can be shown.
 const STEPS: u64 = 5_000;
-const EVERY: u64 = 50;
+const EVERY: u64 = 5;
+/// Pictures that are shown after the first one.
+const FRAMES: usize = 100;
+/// The part of these that goes with the steps, and not with what moves.
+const STEADY: f64 = 0.2;
 /// How long the picture moves.
 const SECONDS: f64 = 5.0;
 /// Columns and lines of a panel.
@@ -86,18 +90,24 @@ const LEGEND: &str = "o a seed on its way; at the end ● solved, × not; the de
 fn table(task: &SingleModule, networks: [&Network<f32>; 2], seeds: u64) -> Result<()> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "Two units learn a * b from U[-2,-1); the test is U[-6,-2).")?;
-    writeln!(out, "Their two weights after 0, 1,000, 2,000 and 5,000 steps:\n")?;
-    writeln!(out, "{:>4}  {:<36}  sNMU, noise U[1,5]", "seed", "NMU")?;
+    // Where there is no room for the way, its ends are shown.
+    let narrow = crate::terminal::columns().is_some_and(|columns| columns < WIDTH);
+    let (at, after, width): (&[usize], _, _) = match narrow {
+        true => (&[0, 5], "0 and 5,000", 20),
+        false => (&[0, 1, 2, 5], "0, 1,000, 2,000 and 5,000", 36),
+    };
+    writeln!(out, "Their two weights after {after} steps:\n")?;
+    writeln!(out, "{:>4}  {:<width$}  sNMU, noise U[1,5]", "seed", "NMU")?;
     let mut solved = [0; 2];
     for seed in 0..seeds {
         let mut cells = Vec::new();
         for (k, network) in networks.into_iter().enumerate() {
             let way = Way::of(network, task, seed, 1_000)?;
             solved[k] += u64::from(way.solved);
-            let path = [0, 1, 2, 5].map(|k| way.at(k)).map(|[a, b]| format!("{a:.1},{b:.1}"));
+            let path: Vec<String> = at.iter().map(|&k| way.at(k)).map(|[a, b]| format!("{a:.1},{b:.1}")).collect();
             cells.push(format!("{:4} {}", if way.solved { "ok" } else { "FAIL" }, path.join(" ")));
         }
-        writeln!(out, "{seed:>4}  {:<36}  {}", cells[0], cells[1])?;
+        writeln!(out, "{seed:>4}  {:<width$}  {}", cells[0], cells[1])?;
     }
     Ok(writeln!(out, "\n{}", sentence(seeds, solved).join("\n"))?)
 }
@@ -111,7 +121,7 @@ fn sentence(n: u64, [nmu, snmu]: [u64; 2]) -> Vec<String> {
         ),
         false => format!("{counts}; more seeds (--seeds 10) show where they differ."),
     };
-    crate::terminal::wrap(&text, 78)
+    crate::terminal::wrap(&text, crate::terminal::columns().map_or(78, |columns| columns.min(78)))
 }
 
 /// All that moves.
@@ -124,23 +134,47 @@ struct Picture {
 
 impl Picture {
     fn play(&self) -> Result<()> {
-        let frames = (STEPS / EVERY) as usize;
+        let pictures = self.pictures();
         let mut out = std::io::stdout().lock();
         writeln!(out, "Three networks learn a * b from U[-2,-1); the test is U[-6,-2). {} seeds:", self.ways[0].len())?;
         writeln!(out, "{LEGEND}")?;
-        for frame in 0..=frames {
-            let text = self.frame(frame, frame == frames);
+        for (k, picture) in pictures.iter().enumerate() {
+            let text = self.frame(*picture, k == FRAMES);
             // Up again to where the last one began.
-            let up = if frame > 0 { format!("\x1b[{}A", text.lines().count()) } else { String::new() };
+            let up = if k > 0 { format!("\x1b[{}A", text.lines().count()) } else { String::new() };
             write!(out, "{up}{text}")?;
             out.flush()?;
-            if frame < frames {
-                std::thread::sleep(Duration::from_secs_f64(SECONDS / frames as f64));
+            if k < FRAMES {
+                std::thread::sleep(Duration::from_secs_f64(SECONDS / FRAMES as f64));
             }
         }
         let solved = [0, 1].map(|k: usize| self.ways[k].iter().filter(|way| way.solved).count() as u64);
         let lines = sentence(self.ways[0].len() as u64, solved);
         Ok(writeln!(out, "\n{}", lines.join("\n"))?)
+    }
+
+    /// The pictures to show, from the first to the last: most of them where weights move.
+    fn pictures(&self) -> Vec<usize> {
+        let last = (STEPS / EVERY) as usize;
+        let moved = |way: &Way, k: usize| {
+            let (before, now) = (way.at(k - 1), way.at(k));
+            before.iter().zip(now).map(|(a, b)| f64::from((a - b).abs())).sum::<f64>()
+        };
+        let moves: Vec<f64> = (1..=last).map(|k| self.ways.iter().flatten().map(|way| moved(way, k)).sum()).collect();
+        // A run that diverged moves nothing that can be seen.
+        let moves: Vec<f64> = moves.into_iter().map(|m| if m.is_finite() { m } else { 0.0 }).collect();
+        let total = moves.iter().sum::<f64>().max(1e-12);
+        let mut reached = 0.0;
+        let mut shown = vec![0];
+        for (k, own) in moves.iter().enumerate() {
+            reached += (1.0 - STEADY) * own / total + STEADY / last as f64;
+            while shown.len() < FRAMES && reached * FRAMES as f64 >= shown.len() as f64 {
+                shown.push(k + 1);
+            }
+        }
+        shown.resize(FRAMES, last);
+        shown.push(last);
+        shown
     }
 
     /// Three panels side by side: the weights of both units in the box of their loss, and the MLP over and beyond its range.
@@ -202,7 +236,10 @@ fn weights(title: &str, ways: &[Way], frame: usize, is_last: bool, noisy: bool) 
             _ => paint(To::Output, Tone::Heading, "o"),
         };
     }
-    framed(title, cells.into_iter().map(|line| line.concat()).collect(), "both weights, 0 to 1")
+    let solved = ways.iter().filter(|way| way.solved).count();
+    let counts = format!("{solved} ●  {} ×", ways.len() - solved);
+    let below = if is_last { &counts } else { "both weights, 0 to 1" };
+    framed(title, cells.into_iter().map(|line| line.concat()).collect(), below)
 }
 
 /// A panel with its title above and what it shows below.
@@ -249,6 +286,7 @@ fn page(registry: &Registry, seeds: u64, path: &Path) -> Result<()> {
     let text = include_str!("demo.toml").replace("SEEDS", &seeds.to_string()).replace("STEPS", &STEPS.to_string());
     let mut experiment = of_text(registry, "demo", &text, &Overrides::default())?;
     (experiment.name, experiment.command) = (name, format!("nalm demo --seeds {seeds} --html {}", path.display()));
+    registry.ensure_free(std::slice::from_ref(&experiment), &folder, "--html")?;
     let mut contents = Contents::default();
     let order = Order { runs: &experiment.runs, threads: super::run::threads(None), checkpoints: None };
     let client: &dyn Client = &Quiet::default();
@@ -309,7 +347,17 @@ mod tests {
         let text = picture.frame(usize::MAX / 100, true);
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         assert!(text.contains('●') && text.contains('×') && text.contains('○'), "{text}");
+        assert_eq!(text.matches(&format!("{} ●  {failed} ×", 6 - failed)).count(), 2, "{text}");
         assert_eq!(text.lines().count(), PANEL.1 + 5);
         assert_eq!(picture.frame(0, false).lines().count(), text.lines().count());
+        // Few frames show the same as the one before them.
+        let pictures = picture.pictures();
+        assert_eq!((pictures.len(), pictures[0], pictures[FRAMES]), (FRAMES + 1, 0, (STEPS / EVERY) as usize));
+        let still = pictures.windows(2).filter(|pair| {
+            let moved = |way: &Way| way.at(pair[0]).iter().zip(way.at(pair[1])).any(|(a, b)| (a - b).abs() > 0.002);
+            !picture.ways.iter().flatten().any(moved)
+        });
+        assert!(still.count() < FRAMES / 3, "{pictures:?}");
+        assert!(pictures.windows(2).all(|pair| pair[0] <= pair[1]), "{pictures:?}");
     }
 }

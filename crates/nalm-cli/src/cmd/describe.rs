@@ -1,8 +1,10 @@
 //! `nalm describe`: what a unit or a stack is made of, and what can be chosen of it or of a task.
 
+use super::list;
 use crate::terminal::{counted, paragraph};
 use anyhow::{Result, ensure};
 use nalm::architecture::Layer;
+use nalm::denoiser::{DENOISERS, DenoiserSpec};
 use nalm::module::Shape;
 use nalm::{Options, Setting};
 use nalm_lab::experiment::reading;
@@ -46,6 +48,11 @@ pub(crate) fn run(registry: &Registry, model: &str, inputs: Option<usize>, svg: 
         write!(out, "{}", paragraph("", "  ", &format!("{}: {}", task.name(), task.summary())))?;
         return settings(&mut out, &task.settings(), &chosen);
     }
+    if let Some(what) = list::listing_of(registry, model)?.filter(|_| catalogue.module(model).is_err()) {
+        ensure!(inputs.is_none(), Error::Request(format!("{model} takes no --inputs; leave it out")));
+        drop(out);
+        return list::run(registry, Some(what), Some(model), false);
+    }
     let layers = named(catalogue, model, true)?;
     let inputs = inputs.or(layers.first().and_then(|layer| layer.0.inputs)).unwrap_or(2);
     let stack = network::stack(catalogue, &layers, inputs)?;
@@ -54,11 +61,16 @@ pub(crate) fn run(registry: &Registry, model: &str, inputs: Option<usize>, svg: 
         let (spec, Shape { inputs, outputs, .. }) = (&catalogue.module(&layer.module)?.single, unit.shape());
         let chosen = network::options(catalogue, &layer.module, &layer.options)?;
         let chosen: String = chosen.iter().map(|(name, value)| format!(", {name}={value}")).collect();
-        let recurrent = layer.steps.map_or(String::new(), |steps| format!(", {steps} steps of a recurrence"));
+        let recurrent =
+            layer.steps.map_or(String::new(), |steps| format!(", {} of a recurrence", counted(steps, "step")));
         writeln!(out, " │")?;
         let parameters = counted(unit.param_len(), "parameter");
         writeln!(out, " ▼  {} {inputs}→{outputs}, {parameters}{recurrent}{chosen}", spec.label)?;
-        for text in [spec.formula, &format!("{}; {}", spec.parameters, spec.allowed), spec.citation] {
+        for text in [
+            &*formula(spec.formula, unit.options().get("denoiser")),
+            &format!("{}; {}", spec.parameters, spec.allowed),
+            spec.citation,
+        ] {
             write!(out, "{}", paragraph(" │  ", " │    ", text))?;
         }
     }
@@ -72,6 +84,18 @@ pub(crate) fn run(registry: &Registry, model: &str, inputs: Option<usize>, svg: 
         }
     }
     Ok(())
+}
+
+/// The formula of a unit with the denominator that was chosen; lists have it with the first of them.
+fn formula(listed: &str, denoiser: Option<impl ToString>) -> String {
+    let Some(name) = denoiser.map(|value| value.to_string()) else { return listed.into() };
+    let of = |spec: &DenoiserSpec| spec.formula.replace("w_i", "w_oi");
+    let (first, chosen) = (of(&DENOISERS[0]), DENOISERS.iter().find(|spec| spec.name == name).map(of));
+    match chosen.as_deref() {
+        None => listed.into(),
+        Some("1") => listed.replace(&format!(" / {first}"), ""),
+        Some(chosen) => listed.replace(&first, chosen),
+    }
 }
 
 /// A module, a stack written with commas, or names joined as in nau-snmu.

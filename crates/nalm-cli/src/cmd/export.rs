@@ -14,9 +14,13 @@ use std::borrow::{Borrow, Cow};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Mutex, PoisonError, RwLock};
 
 pub(crate) fn run(registry: &Registry, arguments: &Export) -> Result<()> {
+    let text = "say what to write: --csv FILE or --jsonl FILE, - for the standard output";
+    ensure!(arguments.csv.is_some() || arguments.jsonl.is_some(), Error::Request(text.into()));
+    let outputs = [("--csv", arguments.csv.as_ref()), ("--jsonl", arguments.jsonl.as_ref())];
+    super::ensure_apart(outputs, arguments.experiment.iter().map(Path::new))?;
     let index = registry.store(&arguments.store).existing()?;
     for path in [&arguments.csv, &arguments.jsonl].into_iter().flatten().filter(|path| *path != Path::new("-")) {
         ensure_outside(&arguments.store, path)?;
@@ -28,14 +32,13 @@ pub(crate) fn run(registry: &Registry, arguments: &Export) -> Result<()> {
     let wanted = Wanted::new(registry, &index, arguments)?;
     let experiments = membership(registry, &index);
     let of = |entry: &Entry| experiments.get(&entry.id()).map_or(&[][..], Vec::as_slice);
+    let rows = sorted(&index, &wanted, of)?;
+    if rows.is_empty() && !index.entries().is_empty() {
+        say!("no row matches");
+    }
     if let Some(path) = &arguments.jsonl {
-        let line = |entry: &Entry| match wanted.takes_all()
-            || with_row(&index, entry, |row| wanted.takes(row, &entry.id()))?
-        {
-            true => json_line(&index, entry, of(entry)),
-            false => Ok(Vec::new()),
-        };
-        write(registry, path, |out| lines(&index, line, out))?;
+        let line = |entry: &Entry| json_line(&index, entry, of(entry));
+        write(registry, path, |out| lines(&index, &rows, line, out))?;
     }
     if let Some(path) = &arguments.csv {
         let metrics = match index.metrics() {
@@ -48,14 +51,9 @@ pub(crate) fn run(registry: &Registry, arguments: &Export) -> Result<()> {
             metrics.iter().try_for_each(|name| names.write_field(name))?;
             out.write_all(&end(names)?)?;
             let wrong = |error: csv::Error| Error::File { what: "cannot write CSV".into(), cause: error.into() };
-            let line = |entry: &Entry| {
-                let made = |row: &Shown<'_>| match wanted.takes(row, &entry.id()) {
-                    true => csv_line(row, of(entry), &metrics),
-                    false => Ok(Vec::new()),
-                };
-                with_row(&index, entry, made)?.map_err(wrong)
-            };
-            lines(&index, line, out)
+            let line =
+                |entry: &Entry| with_row(&index, entry, |row| csv_line(row, of(entry), &metrics))?.map_err(wrong);
+            lines(&index, &rows, line, out)
         })?;
     }
     sound(&index)
@@ -75,7 +73,16 @@ impl<'a> Wanted<'a> {
         arguments.module.iter().try_for_each(|module| registry.catalogue.module(module).map(drop))?;
         let ranges = arguments.range.iter().map(ToString::to_string).collect();
         let mut runs = BTreeSet::new();
+        let asked = if arguments.experiment.is_empty() { Vec::new() } else { super::status::asked(registry, index) };
+        // By its file, or as the column of experiments shows it.
+        let is_called =
+            |experiment: &Experiment, name: &String| name_of(name) == experiment.name || *name == experiment.name;
+        let is_known = |name: &String| asked.iter().any(|(experiment, _)| is_called(experiment, name));
         for name in &arguments.experiment {
+            let is_own = !built_in::names(&registry.catalogue).contains(&name.as_str());
+            if is_own && is_known(name) && !Path::new(name).exists() {
+                continue;
+            }
             // One after the other: plans take far more memory than what is kept of them.
             for preset in presets(registry, name) {
                 let experiment = registry.load(name, &Overrides { preset, ..Overrides::default() })?;
@@ -83,8 +90,7 @@ impl<'a> Wanted<'a> {
             }
         }
         // What the store was asked for by that name counts with its changes, too.
-        let named = |experiment: &Experiment| arguments.experiment.iter().any(|name| name_of(name) == experiment.name);
-        let asked = if arguments.experiment.is_empty() { Vec::new() } else { super::status::asked(registry, index) };
+        let named = |experiment: &Experiment| arguments.experiment.iter().any(|name| is_called(experiment, name));
         for (experiment, _) in asked.iter().filter(|(experiment, _)| named(experiment)) {
             runs.extend(runs_of(registry, index, experiment));
         }
@@ -154,11 +160,51 @@ fn write(registry: &Registry, path: &Path, fill: impl FnOnce(&mut dyn Write) -> 
     Ok(())
 }
 
-/// Writes something of every row.
-fn lines(index: &Index, line: impl Fn(&Entry) -> Result<Vec<u8>, Error> + Sync, out: &mut dyn Write) -> io::Result<()> {
+/// The rows that are wanted, by experiment, module, settings, range and seed: by the columns up to the seed, one after the other.
+fn sorted<'a>(index: &Index, wanted: &Wanted<'_>, of: impl Fn(&Entry) -> &'a [String] + Sync) -> Result<Vec<Entry>> {
+    // There may be millions of rows, but they have few names: a number stands for all of them but the seed.
+    let names = Mutex::new(BTreeMap::<String, u32>::new());
+    let key = |entry: &Entry| {
+        with_row(index, entry, |row| {
+            if !wanted.takes(row, &entry.id()) {
+                return [u32::MAX.to_le_bytes().as_slice(), &[0; 8]].concat();
+            }
+            let text = setting(row, of(entry), |key| key != WEIGHTS).join("\0");
+            let seed = row.spec.get("seed").and_then(|value| plain(value).parse().ok()).unwrap_or(u64::MAX);
+            let mut names = names.lock().unwrap_or_else(PoisonError::into_inner);
+            let next = names.len() as u32;
+            let name = *names.entry(text).or_insert(next);
+            [name.to_le_bytes().as_slice(), &seed.to_le_bytes()].concat()
+        })
+    };
+    let mut found = Vec::new();
+    index.in_order(key, |bytes| {
+        found.extend_from_slice(bytes);
+        Ok(())
+    })?;
+    let names = names.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let places: BTreeMap<u32, usize> = names.values().enumerate().map(|(place, name)| (*name, place)).collect();
+    let rows = found.as_chunks::<12>().0.iter().zip(index.entries()).filter_map(|(key, entry)| {
+        let (name, seed) = key.split_at(4);
+        let place = places.get(&u32::from_le_bytes(name.try_into().ok()?))?;
+        Some((*place, u64::from_le_bytes(seed.try_into().ok()?), *entry))
+    });
+    let mut rows: Vec<(usize, u64, Entry)> = rows.collect();
+    // What is alike stays in the order of identity.
+    rows.sort_by_key(|(place, seed, _)| (*place, *seed));
+    Ok(rows.into_iter().map(|(.., entry)| entry).collect())
+}
+
+/// Writes something of some rows.
+fn lines(
+    index: &Index,
+    rows: &[Entry],
+    line: impl Fn(&Entry) -> Result<Vec<u8>, Error> + Sync,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     // The output's own failure must stay one of the output.
     let mut failed = None;
-    let done = index.in_order(line, |bytes| {
+    let done = index.each(rows, line, |bytes| {
         out.write_all(bytes).map_err(|cause| {
             let kind = cause.kind();
             failed = Some(cause);
@@ -273,6 +319,9 @@ const TEXTS: [&str; 6] = ["operation", "inputs", "range", "test_range", "stream"
 const ELSEWHERE: [&str; 11] =
     ["task", "module", "head", "layers", "options", "settings", "problem", "schedule", "seed", "numerics", "curve"];
 
+/// Where a run of a grid starts, which no other run does: there are as many of these as rows, too many to sort by their texts.
+const WEIGHTS: &str = "weights";
+
 /// The columns before the metrics.
 fn head() -> impl Iterator<Item = &'static str> {
     ["experiment", "module", "options", "task", "problem"]
@@ -291,25 +340,34 @@ fn end(mut line: csv::Writer<Vec<u8>>) -> csv::Result<Vec<u8>> {
     line.into_inner().map_err(|error| io::Error::other(error.to_string()).into())
 }
 
-/// Everything that tells a run apart, how it ended, and its metrics.
-fn csv_line(row: &Shown<'_>, experiments: &[String], metrics: &[String]) -> csv::Result<Vec<u8>> {
+/// The columns before the seed: what was run. Settings without a column of their own stand with the problem, as far as they are wanted.
+fn setting<'a>(row: &'a Shown<'_>, experiments: &[String], is_wanted: impl Fn(&str) -> bool) -> Vec<Cow<'a, str>> {
     let spec = &row.spec;
     let cell = |name: &str| spec.get(name).map(|value| plain(value));
     let object = |name: &str| -> Option<Pairs<'_>> { serde_json::from_str(spec.get(name)?.get()).ok() };
-    let mut line = line();
-    line.write_field(experiments.join("; "))?;
-    // The module, or the layers of a stack.
-    line.write_field(&*["layers", "module", "head"].into_iter().find_map(cell).unwrap_or_default())?;
-    line.write_field(flat(&object("options").or_else(|| object("settings")).unwrap_or_default()))?;
-    line.write_field(&*cell("task").unwrap_or(NONE))?;
-    let own = |key: &str| !TEXTS.contains(&key) && !ELSEWHERE.contains(&key);
+    let own = |key: &str| !TEXTS.contains(&key) && !ELSEWHERE.contains(&key) && is_wanted(key);
     let more = spec.iter().filter(|(key, _)| own(&key.0)).map(|(key, value)| (Text(Cow::Borrowed(&*key.0)), *value));
     let problem = [flat(&object("problem").unwrap_or_default()), flat(&more.collect())];
-    line.write_field(problem.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" "))?;
-    TEXTS.into_iter().try_for_each(|key| line.write_field(&*cell(key).unwrap_or_default()))?;
+    let problem: Vec<String> = problem.into_iter().filter(|part| !part.is_empty()).collect();
+    let mut cells = vec![
+        experiments.join("; ").into(),
+        // The module, or the layers of a stack.
+        ["layers", "module", "head"].into_iter().find_map(cell).unwrap_or_default(),
+        flat(&object("options").or_else(|| object("settings")).unwrap_or_default()).into(),
+        cell("task").unwrap_or(NONE),
+        problem.join(" ").into(),
+    ];
+    cells.extend(TEXTS.map(|key| cell(key).unwrap_or_default()));
     let schedule = spec.get("schedule").and_then(|value| serde_json::from_str::<schedule::Written>(value.get()).ok());
-    line.write_field(schedule.map_or(String::new(), |schedule| schedule.name()))?;
-    line.write_field(&*cell("seed").unwrap_or(NONE))?;
+    cells.push(schedule.map_or(String::new(), |schedule| schedule.name()).into());
+    cells
+}
+
+/// Everything that tells a run apart, how it ended, and its metrics.
+fn csv_line(row: &Shown<'_>, experiments: &[String], metrics: &[String]) -> csv::Result<Vec<u8>> {
+    let mut line = line();
+    setting(row, experiments, |_| true).iter().try_for_each(|cell| line.write_field(&**cell))?;
+    line.write_field(&*row.spec.get("seed").map_or(NONE, |value| plain(value)))?;
     line.write_field(&*row.status)?;
     // Both are in the order of their names.
     let mut own = row.metrics.iter().peekable();

@@ -5,17 +5,17 @@ use crate::exit::Stopped;
 use crate::signal::Listening;
 use crate::terminal::{self, paragraph};
 use anyhow::{Result, bail, ensure};
-use nalm::expression::Language;
+use nalm::expression::{Expression, Language};
 use nalm::formula::source_of;
-use nalm::table::{Dialect, Records, Sample, Wanted};
+use nalm::table::{Dialect, Note, Records, Sample, Wanted};
 use nalm::{Lack, Table};
 use nalm_fit::{Holdout, Line, Observer, Problem, Unit, fit};
 use nalm_lab::Error::{self, Request};
 use nalm_lab::Registry;
 use nalm_lab::files;
 use nalm_lab::fit::{Answer, LANGUAGES, Model, Models, page, stack};
-use nalm_lab::stats::shown::{plain, significant};
-use std::collections::{BTreeMap, HashMap};
+use nalm_lab::stats::shown::{interval, plain, significant};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{File, FileType};
 use std::io::{Read, Seek, Write};
 use std::ops::ControlFlow;
@@ -28,8 +28,13 @@ const MOST_LISTED: usize = 8;
 
 pub(crate) fn run(registry: &Registry, arguments: &Fit) -> Result<()> {
     let language = arguments.write.as_deref().map(language).transpose()?;
+    arguments.html.as_deref().map(super::compare::split).transpose()?;
+    let inputs = [arguments.file.as_path(), Path::new(&arguments.holdout)];
+    let inputs = inputs.into_iter().chain(arguments.units.as_deref().map(Path::new));
+    super::ensure_apart([("--save", arguments.save.as_ref()), ("--html", arguments.html.as_ref())], inputs)?;
     let dialect = arguments.dialect.dialect();
-    let headers = Records::open(open(registry, &arguments.file)?, &name(&arguments.file), &dialect)?.headers().to_vec();
+    let records = Records::open(open(registry, &arguments.file)?, &name(&arguments.file), &dialect)?;
+    let (headers, decimal) = (records.headers().to_vec(), records.decimal());
     let targets = match arguments.target.as_slice() {
         [] => headers.last().cloned().into_iter().collect(),
         given => columns(given, &headers)?,
@@ -45,23 +50,43 @@ pub(crate) fn run(registry: &Registry, arguments: &Fit) -> Result<()> {
         Wanted::default().most_rows(arguments.most_rows as usize).units(arguments.units.as_deref() == Some("row"));
     wanted = match inputs.as_slice() {
         [] => wanted.ignored(ignored),
+        // A target that holds no numbers is passed over where there are others.
+        inputs if targets.len() > 1 => {
+            let used = |name: &&String| !inputs.contains(name) && !targets.contains(name);
+            wanted.ignored(headers.iter().filter(used).cloned())
+        }
         inputs => {
             wanted.columns(inputs.iter().chain(targets.iter().filter(|target| !inputs.contains(target))).cloned())
         }
     };
     let mut sample = Table::sample(open(registry, &arguments.file)?, &name(&arguments.file), &dialect, &wanted)?;
     notes(&sample);
-    let holdout = holdout(registry, arguments, &dialect, &mut sample)?;
-    for target in &targets {
-        if let Some(left_out) = sample.left_out.iter().find(|left_out| left_out.column == *target) {
-            let instead = left_out.hint().unwrap_or("name another target");
-            bail!(Request(format!("{left_out}, and cannot be explained; {instead}")));
-        }
+    if let Some(text) = sample.left_out.iter().find(|left_out| inputs.contains(&left_out.column)) {
+        bail!(Request(format!("{text}; choose columns of numbers")));
     }
+    let holdout = holdout(registry, arguments, &dialect, &mut sample)?;
+    // What cannot be explained does not keep the others from it.
+    let mut failed: Vec<String> = Vec::new();
+    let mut explained = Vec::new();
+    for target in &targets {
+        let Some(left_out) = sample.left_out.iter().find(|left_out| left_out.column == *target) else {
+            explained.push(target);
+            continue;
+        };
+        let instead = left_out.hint().unwrap_or("name another target");
+        let text = format!("{left_out}, and cannot be explained; {instead}");
+        ensure!(targets.len() > 1, Request(text));
+        failed.push(text);
+    }
+    ensure!(!explained.is_empty(), Request(failed.join("; ")));
     let units = units(registry, arguments, &sample)?;
+    let strange: BTreeSet<&String> = units.iter().flat_map(HashMap::values).flat_map(Unit::strange).collect();
+    for name in strange {
+        say!("note: '{name}' is no unit that is known here; it is taken for a unit of its own");
+    }
     let listening = Listening::new();
     let mut answers = Vec::new();
-    for target in &targets {
+    for target in explained {
         let names = sample.table.names().iter().filter(|name| !targets.contains(name));
         let own: Vec<String> = if inputs.is_empty() { names.cloned().collect() } else { inputs.clone() };
         let mut problem = Problem::new(&sample.table, target)?.inputs(own.clone());
@@ -79,10 +104,17 @@ pub(crate) fn run(registry: &Registry, arguments: &Fit) -> Result<()> {
             problem = problem.units(own.iter().map(unit).collect(), unit(target));
         }
         let start = Instant::now();
-        let report = fit(&problem, &mut Watch(&listening))?;
+        let report = match fit(&problem, &mut Watch(&listening)) {
+            Err(error) if targets.len() > 1 => {
+                failed.push(format!("{target}: {error}"));
+                continue;
+            }
+            report => report?,
+        };
         let seconds = start.elapsed().as_secs_f64();
         let outside = problem.held_back()?;
-        answers.push(Answer::new(target, own, sample.headers.clone(), report, seconds).outside(outside));
+        answers
+            .push(Answer::new(target, own, sample.headers.clone(), report, seconds).outside(outside).decimal(decimal));
         if listening.is_asked_to_stop() {
             break;
         }
@@ -98,6 +130,7 @@ pub(crate) fn run(registry: &Registry, arguments: &Fit) -> Result<()> {
     };
     keep(registry, arguments, &answers, &sample)?;
     printed?;
+    ensure!(failed.is_empty(), "{}", failed.join("; "));
     ensure!(!listening.is_asked_to_stop(), Stopped::keeps_nothing("fit", "no search"));
     Ok(())
 }
@@ -116,13 +149,19 @@ fn keep(registry: &Registry, arguments: &Fit, answers: &[Answer], sample: &Sampl
     }
     let (found, without): (Vec<&Answer>, Vec<&Answer>) = answers.iter().partition(|answer| answer.best().is_some());
     if !found.is_empty() {
-        let models = found.into_iter().map(|answer| Model::new(answer, &sample.table));
+        let models = found.iter().map(|answer| Model::new(answer, &sample.table));
         Models::new(models.collect::<Result<_, Error>>()?).save(&*registry.files, path)?;
         say!("{} is written; nalm predict and nalm check read it", path.display());
     }
-    match without.first() {
-        Some(answer) => bail!(no_formula(answer)),
-        None => Ok(()),
+    let names =
+        |answers: &[&Answer]| answers.iter().map(|answer| answer.target.as_str()).collect::<Vec<_>>().join(", ");
+    match (without.as_slice(), found.as_slice()) {
+        ([], _) => Ok(()),
+        ([first, ..], []) => bail!(no_formula(first)),
+        (without, found) => {
+            let have = if without.len() == 1 { "has" } else { "have" };
+            bail!("{} holds {}; {} {have} no formula", path.display(), names(found), names(without))
+        }
     }
 }
 
@@ -247,8 +286,17 @@ fn language(name: &str) -> Result<Language, nalm::Error> {
     found.map(|(_, language)| *language).ok_or_else(|| nalm::Error::unknown("language", name, &names))
 }
 
+/// Says what was read in a way that may not have been meant.
+pub(super) fn of_reading(notes: &[Note]) {
+    for note in notes {
+        let option = if *note == Note::Points { ": --decimal comma" } else { "" };
+        say!("note: {note}{option}");
+    }
+}
+
 /// Says what of the file is not used.
 fn notes(sample: &Sample) {
+    of_reading(&sample.notes);
     for left_out in &sample.left_out {
         let hint = left_out.hint().map(|hint| format!(" ({hint})")).unwrap_or_default();
         say!("note: {left_out}; it is left out{hint}");
@@ -264,8 +312,8 @@ fn notes(sample: &Sample) {
     }
     match sample.repeated {
         0 => {}
-        1 => say!("note: 1 row is a repetition of another"),
-        many => say!("note: {many} rows are repetitions of others"),
+        1 => say!("note: 1 row is a repetition of another in the columns that are used"),
+        many => say!("note: {many} rows are repetitions of others in the columns that are used"),
     }
 }
 
@@ -279,7 +327,7 @@ fn holdout(registry: &Registry, arguments: &Fit, dialect: &Dialect, sample: &mut
     if !file.exists() && !arguments.holdout.contains(['.', '/']) {
         bail!(nalm::Error::unknown("holdout", &arguments.holdout, &["extreme", "random", "a CSV file"]));
     }
-    if file == arguments.file || is_same(file, &arguments.file) {
+    if file == arguments.file || files::is_same(file, &arguments.file) {
         let file = file.display();
         bail!(Request(format!("--holdout {file} is the file that is fitted; hold back other rows, or leave it out")));
     }
@@ -298,12 +346,6 @@ fn holdout(registry: &Registry, arguments: &Fit, dialect: &Dialect, sample: &mut
     sample.lines.extend(more.lines);
     sample.table = table;
     Ok(Holdout::Rows((first..sample.table.rows()).collect()))
-}
-
-/// Whether two paths lead to one file.
-fn is_same(a: &Path, b: &Path) -> bool {
-    let both = [a, b].map(|path| path.canonicalize().ok());
-    both[0].is_some() && both[0] == both[1]
 }
 
 /// The line of every row, with the file's name for rows that come from another one.
@@ -351,7 +393,7 @@ fn units(registry: &Registry, arguments: &Fit, sample: &Sample) -> Result<Option
 fn write(answers: &[Answer], language: Language) -> Result<()> {
     let mut out = std::io::stdout().lock();
     for answer in answers {
-        let Some(best) = answer.best() else { bail!(no_formula(answer)) };
+        let Some(best) = answer.best() else { continue };
         let columns = answer.columns(&best.expression);
         match language {
             Language::Rust | Language::C | Language::Python => {
@@ -368,11 +410,12 @@ fn write(answers: &[Answer], language: Language) -> Result<()> {
             _ => writeln!(out, "{}", crate::shown(&answer.write(&best.expression, language)))?,
         }
     }
-    Ok(())
+    answers.iter().find(|answer| answer.best().is_none()).map_or(Ok(()), |answer| Err(no_formula(answer).into()))
 }
 
 fn print(answers: &[Answer]) -> Result<()> {
     let mut out = std::io::stdout().lock();
+    let several = answers.len() > 1;
     for (k, answer) in answers.iter().enumerate() {
         if k > 0 {
             writeln!(out)?;
@@ -380,9 +423,12 @@ fn print(answers: &[Answer]) -> Result<()> {
         let report = &answer.report;
         if let Some(best) = answer.best() {
             let formula = answer.write(&best.expression, Language::Plain);
-            writeln!(out, "{}", crate::shown(&format!("{} = {formula}", answer.target)))?;
+            let target = Expression::variable(&answer.target).write_for(Language::Plain, &answer.headers);
+            writeln!(out, "{}", crate::shown(&format!("{target} = {formula}")))?;
         }
-        write!(out, "{}", paragraph("", "", &crate::shown(&report.sentence)))?;
+        let of =
+            if answer.best().is_none() && several { format!("{}: no formula. ", answer.target) } else { String::new() };
+        write!(out, "{}", paragraph("", "", &crate::shown(&(of + &report.sentence))))?;
         for flag in &report.flags {
             write!(out, "{}", paragraph("note: ", "  ", &crate::shown(&flag.to_string())))?;
         }
@@ -390,14 +436,14 @@ fn print(answers: &[Answer]) -> Result<()> {
             && best.coefficients.iter().any(|c| c.low < c.high)
         {
             for c in &best.coefficients {
-                let [low, high] = [c.low, c.high].map(|bound| significant(bound, 6));
+                let [low, high] = interval(c.low, c.value, c.high);
                 writeln!(out, "constant {} [{low}, {high}]", plain(c.value))?;
             }
         }
         let (inside, outside, seconds) = (report.rows_inside, report.rows_outside, answer.seconds);
         writeln!(out, "{inside} rows fitted to, {outside} held back; {seconds:.3} s")?;
         if !report.candidates.is_empty() {
-            writeln!(out, "\ncomplexity  error inside  outside   engine            formula")?;
+            write!(out, "\n{}", terminal::fit("complexity  error inside  outside   engine            formula\n"))?;
         }
         for candidate in report.candidates.iter().take(MOST_LISTED) {
             let formula = answer.write(&candidate.expression, Language::Plain);
@@ -408,7 +454,14 @@ fn print(answers: &[Answer]) -> Result<()> {
                 "{:>10}  {inside:>12}  {outside:>8}  {:16}  {formula}\n",
                 candidate.complexity, candidate.engine
             );
-            write!(out, "{}", terminal::fit(&line))?;
+            match terminal::columns().is_some_and(|room| line.trim_end().chars().count() > room) {
+                // What does not fit stands below, where there is room for all of it.
+                true => {
+                    let about = line.strip_suffix(&format!("{formula}\n")).unwrap_or(&line).trim_end();
+                    write!(out, "{about}\n{}", paragraph("            ", "            ", &formula))?;
+                }
+                false => write!(out, "{line}")?,
+            }
         }
         let more = report.candidates.len().saturating_sub(MOST_LISTED);
         if more > 0 {

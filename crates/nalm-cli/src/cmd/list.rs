@@ -4,11 +4,11 @@ use crate::arguments::Listing;
 use crate::terminal::{self, To, Tone, paint};
 use anyhow::Result;
 use clap::ValueEnum;
-use nalm::Setting;
 use nalm::denoiser::DENOISERS;
-use nalm::noise::NOISES;
+use nalm::noise::{NOISES, NoiseSpec};
 use nalm::second_order::schedule;
 use nalm::task::PAPER_RANGES;
+use nalm::{Noise, Setting};
 use nalm_lab::Registry;
 use nalm_lab::experiment::{Overrides, built_in};
 use nalm_lab::run::schedule::Written;
@@ -23,18 +23,10 @@ type Entry = Vec<(&'static str, Value)>;
 pub(crate) fn run(registry: &Registry, what: Option<Listing>, name: Option<&str>, json: bool) -> Result<()> {
     let Some(what) = what else { return listings(json) };
     let mut entries = entries(registry, what)?;
-    if let (Listing::Modules, Some(name)) = (what, name) {
-        // Names that stand for one with a choice are not listed, but known.
-        let alias = registry.catalogue.aliases().iter().find(|alias| alias.name == name);
-        entries.extend(alias.map(|alias| of_alias(registry, alias)).transpose()?);
-    }
     if let Some(name) = name {
         let names: Vec<String> = entries.iter().map(|entry| plain(&entry[0].1)).collect();
-        let mut all: Vec<&str> = names.iter().map(String::as_str).collect();
-        if let Listing::Modules = what {
-            all.extend(registry.catalogue.aliases().iter().map(|alias| alias.name));
-        }
-        let place = all.iter().position(|known| *known == name);
+        let all: Vec<&str> = names.iter().map(String::as_str).collect();
+        let place = place(what, &all, name);
         let place = place.ok_or_else(|| nalm::Error::unknown(one(what), name, &all))?;
         entries = vec![entries.swap_remove(place)];
     }
@@ -94,16 +86,42 @@ fn columns(what: Listing) -> &'static [&'static str] {
     }
 }
 
-/// One line an entry; what does not fit the terminal is cut, for it can be had by name.
+/// What must be left of the last column of a table.
+const LEAST: usize = 8;
+
+/// One line an entry; what does not fit the terminal is cut, for it can be had by name. Names that stand for others follow by themselves.
 fn table(what: Listing, entries: &[Entry]) -> String {
-    let columns = columns(what);
-    let head = columns.iter().map(|name| if *name == "example" { one(what).into() } else { name.replace('_', " ") });
-    let row = |entry: &Entry| {
-        let part = |column: &&str| entry.iter().find(|(key, _)| key == column).map_or(String::new(), |(_, v)| plain(v));
-        columns.iter().map(part).collect()
+    let stands_for = |entry: &&Entry| entry.iter().any(|(key, _)| *key == "stands_for");
+    let (aliases, own): (Vec<&Entry>, Vec<&Entry>) = entries.iter().partition(stands_for);
+    let rows = |columns: &[&str], entries: &[&Entry]| -> Vec<Vec<String>> {
+        let head = |name: &&str| if *name == "example" { one(what).into() } else { name.replace('_', " ") };
+        let row = |entry: &&Entry| {
+            let part =
+                |column: &&str| entry.iter().find(|(key, _)| key == column).map_or(String::new(), |(_, v)| plain(v));
+            columns.iter().map(part).collect()
+        };
+        [columns.iter().map(head).collect()].into_iter().chain(entries.iter().map(row)).collect()
     };
-    let rows: Vec<Vec<String>> = [head.collect()].into_iter().chain(entries.iter().map(row)).collect();
-    terminal::fit(&terminal::table(&rows))
+    let all = columns(what);
+    let shorter: Vec<&str> = all.iter().copied().filter(|name| *name != "label").collect();
+    let whole = rows(all, &own);
+    // The last column may be cut, if something is left of it.
+    let mut least = whole.clone();
+    least.iter_mut().filter_map(|row| row.last_mut()).for_each(|cell| *cell = cell.chars().take(LEAST).collect());
+    let (table, left_out) = match terminal::fits(&least) || shorter.len() == all.len() {
+        true => (whole, false),
+        false => (rows(&shorter, &own), true),
+    };
+    let mut out = terminal::fit(&terminal::table(&table));
+    if !aliases.is_empty() {
+        out = out + "\n" + &terminal::fit(&terminal::table(&rows(&["name", "stands_for"], &aliases)));
+    }
+    if left_out {
+        let name = what.to_possible_value().map_or(String::new(), |value| value.get_name().into());
+        let text = format!("Labels are left out, because the terminal is too narrow; nalm list {name} NAME has them.");
+        out = out + "\n" + &terminal::paragraph("", "", &text);
+    }
+    out
 }
 
 /// An entry, a part a paragraph.
@@ -127,17 +145,47 @@ fn details(out: &mut dyn Write, entry: &Entry) -> Result<()> {
     Ok(())
 }
 
+/// The place of an entry: by its name, of a noise also as it is written.
+fn place(what: Listing, names: &[&str], name: &str) -> Option<usize> {
+    let kind = |text: &str| text.split(['[', '(']).next().unwrap_or_default().to_string();
+    let written = |known: &str| NOISES.iter().find(|noise| noise.name == known).map(NoiseSpec::written);
+    let is_noise = matches!(what, Listing::Noise) && name.parse::<Noise>().is_ok();
+    let same = |known: &str| is_noise && written(known).is_some_and(|written| kind(&written) == kind(name));
+    names.iter().position(|known| *known == name || same(known))
+}
+
+/// The listing that has an entry of this name, besides those of modules and tasks.
+pub(super) fn listing_of(registry: &Registry, name: &str) -> Result<Option<Listing>> {
+    for what in Listing::value_variants() {
+        let names = names_of(registry, *what)?;
+        if place(*what, &names.iter().map(String::as_str).collect::<Vec<_>>(), name).is_some() {
+            return Ok(Some(*what));
+        }
+    }
+    Ok(None)
+}
+
+/// The names by which entries can be asked for.
+pub(super) fn names_of(registry: &Registry, what: Listing) -> Result<Vec<String>> {
+    if let Listing::Experiments = what {
+        // Their files need not be read.
+        return Ok(built_in::names(&registry.catalogue).into_iter().map(String::from).collect());
+    }
+    Ok(entries(registry, what)?.iter().map(|entry| plain(&entry[0].1)).collect())
+}
+
 fn entries(registry: &Registry, what: Listing) -> Result<Vec<Entry>> {
     let catalogue = &registry.catalogue;
     let word = |value: &dyn Debug| format!("{value:?}").to_lowercase();
     Ok(match what {
-        Listing::Modules => all(catalogue.modules(), |module| entry(&module.single)),
+        Listing::Modules => {
+            // Behind the others: names that stand for one with a choice.
+            let aliases = catalogue.aliases().iter().map(|alias| of_alias(registry, alias));
+            let modules = all(catalogue.modules(), |module| entry(&module.single));
+            modules.into_iter().map(Ok).chain(aliases).collect::<Result<_>>()?
+        }
         Listing::Noise => all(NOISES, |n| {
-            vec![
-                ("name", n.name.into()),
-                ("example", brief(&n.example.to_string()).into()),
-                ("formula", n.formula.into()),
-            ]
+            vec![("name", n.name.into()), ("example", n.written().into()), ("formula", n.formula.into())]
         }),
         Listing::Denoisers => all(DENOISERS, |d| vec![("name", d.name.into()), ("formula", d.formula.into())]),
         Listing::Tasks => all(catalogue.tasks(), |task| {
@@ -214,20 +262,6 @@ fn of_alias(registry: &Registry, alias: &Alias) -> Result<Entry> {
 
 fn names(settings: &[Setting]) -> Value {
     settings.iter().map(|setting| setting.name).collect()
-}
-
-/// An example without the digits that nobody would type.
-fn brief(example: &str) -> String {
-    let long = |part: &str| part.split_once('.').is_some_and(|(_, digits)| digits.len() > 4);
-    let part = |part: &str| match part.parse::<f64>() {
-        Ok(number) if long(part) => format!("{number:.2}"),
-        _ => part.to_string(),
-    };
-    let split = |c: char| "(),[]".contains(c);
-    example
-        .split_inclusive(split)
-        .map(|text| part(text.trim_end_matches(split)) + &text[text.trim_end_matches(split).len()..])
-        .collect()
 }
 
 fn plain(value: &Value) -> String {

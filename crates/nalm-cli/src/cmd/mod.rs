@@ -25,12 +25,12 @@ pub(crate) mod train;
 pub(crate) mod verify;
 
 use crate::terminal::counted;
-use anyhow::{Result, ensure};
-use nalm_lab::Error;
+use anyhow::{Result, bail, ensure};
 use nalm_lab::store::{Index, Problem};
+use nalm_lab::{Error, files};
 use serde::Serialize;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// More problems than this are not listed one by one.
 const MOST_LISTED: usize = 20;
@@ -56,6 +56,32 @@ fn ensure_place(file: &Path) -> Result<()> {
     let first = above.into_iter().find(|folder| folder.exists());
     let wrong = |folder: &Path| Error::Request(format!("{name} cannot be written: {} is no folder", folder.display()));
     first.filter(|folder| !folder.is_dir()).map_or(Ok(()), |folder| Err(wrong(folder).into()))
+}
+
+/// Refuses a file to be written that the command reads, or writes for another option, too.
+fn ensure_apart<'a>(
+    outputs: impl IntoIterator<Item = (&'a str, Option<&'a PathBuf>)>,
+    inputs: impl IntoIterator<Item = &'a Path>,
+) -> Result<()> {
+    let outputs: Vec<(&str, &Path)> = outputs.into_iter().filter_map(|(o, path)| Some((o, path?.as_path()))).collect();
+    for input in inputs {
+        if let Some((option, path)) = outputs.iter().find(|(_, path)| files::is_same(path, input)) {
+            let path = path.display();
+            bail!(Error::Request(format!("{option} {path} is a file that this command reads; give another name")));
+        }
+    }
+    for (k, (option, path)) in outputs.iter().enumerate() {
+        let same = |other: &Path| other == *path || files::is_same(other, path);
+        // The standard output and devices take several.
+        let is_device = *path == Path::new("-") || path.exists() && !path.is_file();
+        if let Some((other, _)) = outputs[..k].iter().find(|(_, other)| !is_device && same(other)) {
+            let path = path.display();
+            bail!(Error::Request(format!(
+                "{other} and {option} would both be written to {path}; give one another name"
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Prints a value as one line of JSON to the standard output.

@@ -17,17 +17,37 @@ use std::path::Path;
 pub(crate) fn run(registry: &Registry, arguments: &Report) -> Result<()> {
     arguments.output.check()?;
     let mut experiments = registry.load_all(&arguments.choice.experiments, &arguments.choice.changes.overrides()?)?;
-    if arguments.choice.experiments == ["all"] {
+    let all = arguments.choice.experiments == ["all"];
+    let mut missing = Ok(());
+    if experiments.len() > 1 {
         // A store rarely holds all of them, and pages without a row say nothing.
         let index = registry.store(&arguments.store).existing()?;
         let (kept, empty): (Vec<_>, Vec<_>) = experiments.into_iter().partition(|e| has_rows(registry, e, &index));
-        if !empty.is_empty() {
-            let names: Vec<&str> = empty.iter().map(|experiment| experiment.name.as_str()).collect();
+        let names: Vec<&str> = empty.iter().map(|experiment| experiment.name.as_str()).collect();
+        if all && !empty.is_empty() {
             say!("left out, because the store has no row of them: {}", names.join(", "));
+        }
+        // Whoever names an experiment wants its page: the others are written, and this is an error nevertheless.
+        if !all && !empty.is_empty() {
+            missing = Err(no_rows(&arguments.store, &empty));
         }
         experiments = kept;
     }
-    write(registry, &experiments, &arguments.store, &arguments.output)
+    if all || !experiments.is_empty() {
+        write(registry, &experiments, &arguments.store, &arguments.output)?;
+    }
+    Ok(missing?)
+}
+
+/// What is wrong where a store has nothing to show.
+fn no_rows(store: &Path, experiments: &[Experiment]) -> Error {
+    let place = store.display();
+    // Each has a default preset of its own.
+    let named = |Experiment { name, preset, .. }: &Experiment| format!("{name} at preset {preset}");
+    let named = experiments.iter().map(named).collect::<Vec<_>>().join(", or of ");
+    Error::Request(format!(
+        "{place} has no row of {named}; nalm run makes them, and rows of other presets or settings (--set, --range, --steps …) are shown if these are given here, too"
+    ))
 }
 
 /// Whether a store has anything to show of an experiment.
@@ -43,18 +63,13 @@ pub(crate) fn verdicts(all: &[Verdict]) -> Value {
 }
 
 pub(crate) fn write(registry: &Registry, experiments: &[Experiment], store: &Path, output: &Output) -> Result<()> {
+    registry.ensure_free(experiments, &output.out, "--out")?;
     let needs_rows = experiments.iter().any(|experiment| !experiment.runs.is_empty());
     let there = registry.store(store);
     let (index, out) = (if needs_rows { there.existing()? } else { there.index()? }, &output.out);
     // Before anything is written: a page without rows would take the place of one that has some.
     for experiment in experiments {
-        let (Experiment { name, preset, .. }, place) = (experiment, store.display());
-        let none = || {
-            format!(
-                "{place} has no row of {name} at preset {preset}; nalm run makes them, and rows of other presets or settings (--set, --range, --steps …) are shown if these are given here, too"
-            )
-        };
-        ensure!(has_rows(registry, experiment, &index), Error::Request(none()));
+        ensure!(has_rows(registry, experiment, &index), no_rows(store, std::slice::from_ref(experiment)));
     }
     let mut all = Vec::new();
     for experiment in experiments {

@@ -43,7 +43,9 @@ pub(crate) fn run(registry: &Registry, arguments: &Sharded) -> Result<()> {
 
 pub(crate) fn reproduce(registry: &Registry, arguments: &Reproduce) -> Result<()> {
     arguments.output.check()?;
-    carry_out(registry, &arguments.run, whole, |experiments| match arguments.run.dry_run {
+    let loaded = registry.load_all(&arguments.run.choice.experiments, &arguments.run.choice.overrides()?)?;
+    registry.ensure_free(&loaded, &arguments.output.out, "--out")?;
+    complete(registry, &arguments.run, &loaded, whole, |experiments| match arguments.run.dry_run {
         true => Ok(()),
         false => super::report::write(registry, experiments, &arguments.run.store, &arguments.output),
     })
@@ -172,7 +174,7 @@ const LONG: f64 = 3_600.0;
 
 /// Says which units cannot represent what they are to learn, before they are trained in vain. What comes with the program has some on purpose.
 fn hints(registry: &Registry, experiments: &[Experiment], found: &Index) {
-    let chosen = |experiment: &&Experiment| !experiment.is_built_in() || experiment.command.contains("operation=");
+    let chosen = |experiment: &&Experiment| !experiment.built_in || experiment.command.contains("operation=");
     let groups =
         experiments.iter().filter(chosen).flat_map(|e| e.groups.iter().map(move |group| &e.runs[group.runs.clone()]));
     let to_do = groups.filter(|runs| runs.iter().any(|run| !found.has(&run.id()))).filter_map(|runs| runs.first());

@@ -1,7 +1,7 @@
 //! `nalm stats`: intervals for anybody's table of runs.
 
 use crate::arguments::Stats;
-use crate::terminal::{self, To, Tone, paint};
+use crate::terminal::{self, To, Tone, paint, paragraph};
 use anyhow::{Context, Result, bail, ensure};
 use nalm::table::Records;
 use nalm_lab::Error::Request;
@@ -47,6 +47,8 @@ struct Group {
     errors: Vec<f64>,
     /// How many runs were watched until then, and never solved; nothing where the table does not say.
     watched: BTreeMap<Option<u64>, usize>,
+    /// The longest that any of its runs was watched, as far as the table says.
+    length: u64,
 }
 
 /// Seeds that were seen. Those that are near each other take a bit each.
@@ -100,7 +102,12 @@ impl Group {
     fn restricted_mean(&self) -> Estimate {
         let runs = self.survival(0.0);
         let known = !self.watched.contains_key(&None);
-        if known { kaplan_meier::restricted_mean(&runs, horizon(&runs)) } else { Estimate::NONE }
+        if known { kaplan_meier::restricted_mean(&runs, self.horizon(&runs)) } else { Estimate::NONE }
+    }
+
+    /// How long it is watched: the restricted mean is over that.
+    fn horizon(&self, runs: &[Run]) -> f64 {
+        runs.iter().map(|run| run.at).fold(self.length as f64, f64::max)
     }
 
     /// Success, solved-at, and the sparsity error as published and corrected.
@@ -155,12 +162,10 @@ fn read(registry: &Registry, path: &Path, are_compared: bool) -> Result<Table> {
         let (line, cell) = (record.line(), |column: usize| record.get(column).unwrap_or_default());
         let number = |column: Option<usize>| {
             let Some(column) = column else { return Ok(None) };
-            parse_number(cell(column)).map_err(|why| {
-                let (head, text) = (&headers[column], cell(column));
-                Request(format!(
-                    "{name}, line {line}, column {head}: '{text}' is neither a finite number from 0 on nor NA: {why}"
-                ))
-            })
+            let (head, text) = (&headers[column], cell(column));
+            let wrong =
+                || format!("{name}, line {line}, column {head}: '{text}' is neither a finite number from 0 on nor NA");
+            parse_number(text).ok_or_else(|| Request(wrong()))
         };
         let is_solved = match cell(solved).to_ascii_lowercase().as_str() {
             "true" | "1" => true,
@@ -181,7 +186,12 @@ fn read(registry: &Registry, path: &Path, are_compared: bool) -> Result<Table> {
             solved_at.is_none() || at.is_some() || !is_solved,
             wrong("solved is true and solved_at is NA; say at which step it was solved, or leave the column out")
         );
+        let watched: Option<u64> = steps.and_then(|column| cell(column).parse().ok());
+        if let (Some(at), Some(steps)) = (at, watched.filter(|steps| at.is_some_and(|at| at > *steps as f64))) {
+            bail!(wrong(&format!("solved_at is {at} and steps is {steps}; a run is solved within its steps")));
+        }
         let solved_at = at;
+        let length = watched.unwrap_or(0);
         key.clear();
         key.extend(grouping.iter().map(|&g| cell(g).to_string()));
         // A name is only kept of the first run of a group.
@@ -197,11 +207,11 @@ fn read(registry: &Registry, path: &Path, are_compared: bool) -> Result<Table> {
             bail!(Request(format!("{name}, line {line}: {what}; a column must tell them apart")));
         }
         group.n += 1;
+        group.length = group.length.max(length);
         group.solved += usize::from(is_solved);
         group.steps.extend(solved_at.filter(|_| is_solved));
         group.errors.extend(error.filter(|_| is_solved));
         if !is_solved {
-            let watched = steps.and_then(|column| cell(column).parse().ok());
             *group.watched.entry(watched).or_default() += 1;
         }
         if are_compared {
@@ -209,7 +219,8 @@ fn read(registry: &Registry, path: &Path, are_compared: bool) -> Result<Table> {
         }
     }
     if unjudged > 0 {
-        say!("{unjudged} runs that are neither solved nor unsolved are left out");
+        let (runs, are) = (terminal::counted(unjudged, "run"), if unjudged == 1 { "is" } else { "are" });
+        say!("{runs} {are} left out, neither solved nor unsolved");
     }
     ensure!(!groups.is_empty(), Request(format!("{name} has no runs below its first line")));
     let columns = grouping.iter().map(|&g| headers[g].clone()).collect();
@@ -221,14 +232,12 @@ fn read(registry: &Registry, path: &Path, are_compared: bool) -> Result<Table> {
     })
 }
 
-/// A finite number, nothing for NA, or an error.
-fn parse_number(text: &str) -> Result<Option<f64>> {
+/// A finite number from 0 on, or within that nothing for NA.
+fn parse_number(text: &str) -> Option<Option<f64>> {
     if matches!(text, "" | "NA" | "na" | "null") {
-        return Ok(None);
+        return Some(None);
     }
-    let value: f64 = text.parse()?;
-    ensure!(value.is_finite() && value >= 0.0, "not finite or negative");
-    Ok(Some(value))
+    text.parse().ok().filter(|value: &f64| value.is_finite() && *value >= 0.0).map(Some)
 }
 
 impl Table {
@@ -242,18 +251,13 @@ impl Table {
     }
 }
 
-/// How long a group is watched: the restricted mean is over that.
-fn horizon(runs: &[Run]) -> f64 {
-    runs.iter().map(|run| run.at).fold(0.0, f64::max)
-}
-
 fn print_json(table: &Table) -> Result<()> {
     let longest = table.longest();
     let one = |(cells, group): (&Vec<String>, &Group)| {
         let runs = group.survival(longest);
         let curve = kaplan_meier::curve(&runs);
         let curve: Vec<Value> = curve.iter().map(|step| json!([step.at, step.unsolved])).collect();
-        let until = horizon(&runs);
+        let until = group.horizon(&runs);
         let unsolved = json!({"until": until, "restricted_mean": group.restricted_mean(),
             "median": kaplan_meier::median(&runs), "curve": curve});
         let cells: Map<String, Value> =
@@ -333,14 +337,26 @@ fn print_csv(table: &Table) -> Result<()> {
     Ok(write!(std::io::stdout().lock(), "{}", csv(&records))?)
 }
 
-/// How many groups of runs two names are compared over.
-fn strata_of(table: &Table, column: usize, a: &str, b: &str) -> usize {
-    let other = |cells: &Vec<String>| {
+/// The groups of runs that two names are compared over, and how many are left out: of those that differ in their length alone, which have the same seeds
+/// again, the longest counts.
+fn strata_of<'a>(table: &'a Table, column: usize, a: &str, b: &str) -> (Vec<[&'a Group; 2]>, usize) {
+    let counts = |k: &usize| !["steps", "experiment"].contains(&table.columns[*k].as_str());
+    let telling: Vec<usize> = (0..table.columns.len()).filter(counts).collect();
+    let mut strata: BTreeMap<Vec<&str>, [&Group; 2]> = BTreeMap::new();
+    let mut found = 0;
+    for (cells, group) in table.groups.iter().filter(|(cells, _)| cells[column] == a) {
         let mut other = cells.clone();
         other[column] = b.into();
-        table.groups.contains_key(&other)
-    };
-    table.groups.keys().filter(|cells| cells[column] == a && other(cells)).count()
+        let Some(other) = table.groups.get(&other) else { continue };
+        found += 1;
+        let key = telling.iter().map(|&k| cells[k].as_str()).collect();
+        let longest = strata.entry(key).or_insert([group, other]);
+        if group.length > longest[0].length {
+            *longest = [group, other];
+        }
+    }
+    let left_out = found - strata.len();
+    (strata.into_values().collect(), left_out)
 }
 
 /// Two values of the first column that has both, matched by seed and by all other columns.
@@ -370,11 +386,15 @@ fn compare(table: &Table, pair: &str, arguments: &Stats) -> Result<()> {
         Request(format!("no column has both '{a}' and '{b}'; {all}"))
     };
     let (column, a, b) = found.ok_or_else(none)?;
+    ensure!(a != b, Request(format!("--paired {pair} compares {a} with itself; name two")));
+    let (groups, left_out) = strata_of(table, column, a, b);
+    if left_out > 0 {
+        say!(
+            "note: of settings that differ in steps or experiment alone, which have the same seeds again, the longest counts"
+        );
+    }
     let (mut pairs, mut strata, longest) = (Vec::new(), Vec::new(), table.longest());
-    for (cells, group) in table.groups.iter().filter(|(cells, _)| cells[column] == a) {
-        let mut other = cells.clone();
-        other[column] = b.into();
-        let Some(other) = table.groups.get(&other) else { continue };
+    for [group, other] in &groups {
         pairs.extend(group.runs.iter().filter_map(|(seed, run)| Some((*run, *other.runs.get(seed)?))));
         strata.push((group.survival(longest), other.survival(longest)));
     }
@@ -429,19 +449,51 @@ fn compare(table: &Table, pair: &str, arguments: &Stats) -> Result<()> {
         }));
     }
     let mut out = std::io::stdout().lock();
-    let over = strata_of(table, column, a, b);
+    let over = groups.len();
     let over = if over > 1 { format!(", over {over} settings together") } else { String::new() };
     let s = if p.pairs == 1 { "" } else { "s" };
     writeln!(out, "{} pair{s} of runs with the same seed{over}", p.pairs)?;
-    writeln!(out, "success    only {a}: {}, only {b}: {}, McNemar p = {}", p.only_a, p.only_b, p_value(p.mcnemar_p))?;
+    write!(
+        out,
+        "{}",
+        paragraph(
+            "success    ",
+            &" ".repeat(11),
+            &format!("only {a}: {}, only {b}: {}, McNemar p = {}", p.only_a, p.only_b, p_value(p.mcnemar_p))
+        )
+    )?;
     if table.has_steps {
         let (first, second, of, p) = (p.a_first, p.b_first, p.both_solved, p_value(p.sign_test_p));
-        writeln!(out, "solved at  {a} first: {first}, {b} first: {second} of {of}, sign test p = {p}")?;
+        write!(
+            out,
+            "{}",
+            paragraph(
+                "solved at  ",
+                &" ".repeat(11),
+                &format!("{a} first: {first}, {b} first: {second} of {of}, sign test p = {p}")
+            )
+        )?;
     }
     let difference = show(difference, |v| format!("{v:+.3}"));
-    writeln!(out, "difference {difference} in success, {a} minus {b} (Newcombe, paired)")?;
+    write!(
+        out,
+        "{}",
+        paragraph(
+            "difference ",
+            &" ".repeat(11),
+            &format!("{difference} in success, {a} minus {b} (Newcombe, paired)")
+        )
+    )?;
     if let Some(found) = &ranked {
-        writeln!(out, "log-rank   chi2 = {:.2}, p = {}, over all runs, solved or not", found.chi2, p_value(found.p))?;
+        write!(
+            out,
+            "{}",
+            paragraph(
+                "log-rank   ",
+                &" ".repeat(11),
+                &format!("chi2 = {:.2}, p = {}, over all runs, solved or not", found.chi2, p_value(found.p))
+            )
+        )?;
     }
     // At 5 % with a power of 80 %, if it is as it looks.
     let seeds = |n: Option<usize>, p: Option<f64>, what: &str| match n {
@@ -454,6 +506,14 @@ fn compare(table: &Table, pair: &str, arguments: &Stats) -> Result<()> {
         true => format!(", {}", seeds(needed.1, ranked, "the log-rank test")),
         false => String::new(),
     };
-    writeln!(out, "to decide  {}{steps} (at 5 %)", seeds(needed.0, Some(p.mcnemar_p), "success"))?;
+    write!(
+        out,
+        "{}",
+        paragraph(
+            "to decide  ",
+            &" ".repeat(11),
+            &format!("{}{steps} (at 5 %)", seeds(needed.0, Some(p.mcnemar_p), "success"))
+        )
+    )?;
     Ok(())
 }

@@ -33,6 +33,12 @@ struct Standing<'a> {
     /// Runs that are missing, and of which there is a row of an earlier version of the numerics.
     earlier: usize,
     failed: Vec<Value>,
+    /// Whether it comes with the program.
+    #[serde(skip)]
+    built_in: bool,
+    /// Whether all that is there of it was asked for by another name.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    shared: bool,
     /// Whether there is anything of it that nobody asked for by another name.
     #[serde(skip)]
     is_news: bool,
@@ -87,7 +93,7 @@ pub(crate) fn run(registry: &Registry, arguments: &Status) -> Result<()> {
                 let (passed, done) = (now.duration_since(since).as_secs_f64(), then.saturating_sub(missing));
                 if done > 0 {
                     let left = duration(missing as f64 * passed / done as f64);
-                    say!("{done} runs in {}; about {left} to go at this pace", duration(passed));
+                    say!("{} in {}; about {left} to go at this pace", counted(done, "run"), duration(passed));
                 }
             }
             other => return other,
@@ -108,6 +114,7 @@ fn once(registry: &Registry, arguments: &Status) -> Result<()> {
     let conflicts: BTreeSet<String> = index.problems.iter().filter_map(in_conflict).collect();
     let overrides = arguments.changes.overrides()?;
     let named = !arguments.experiments.is_empty();
+    let mut asked_for = BTreeSet::new();
     let experiments: Vec<Asked> = match named {
         true => {
             let loaded = registry.load_all(&arguments.experiments, &overrides)?;
@@ -116,7 +123,9 @@ fn once(registry: &Registry, arguments: &Status) -> Result<()> {
         false => {
             let changed = overrides != Overrides::default();
             ensure!(!changed, Error::Request("say which experiments are changed: nalm status NAME …".into()));
-            found(registry, &index, arguments.all)?
+            let asked = asked(registry, &index);
+            asked_for = asked.iter().map(key).collect();
+            found(registry, &index, asked, arguments.all)?
         }
     };
     // Experiments share runs: one that comes with the program and was not asked for has a line at its default preset, and others if they have
@@ -124,12 +133,12 @@ fn once(registry: &Registry, arguments: &Status) -> Result<()> {
     let mut explained: BTreeSet<String> = BTreeSet::new();
     let mut all: Vec<Standing<'_>> = Vec::new();
     for (experiment, typed) in &experiments {
-        let mut standing = standing(registry, (experiment, typed), &index, &failed, &conflicts);
-        let own = experiment.ids_of_all_versions(&registry.catalogue).into_iter().filter(|id| index.has(id));
+        let (mut standing, found) = standing(registry, (experiment, typed), &index, &failed, &conflicts);
         // Every one is taken in, whatever the first of them says.
-        let own = own.filter(|id| explained.insert(id.clone())).count() > 0;
-        let is_first = all.iter().all(|other| other.experiment != experiment.name);
-        standing.is_news = own || (is_first && experiment.is_built_in() && standing.done > 0);
+        let own = found.into_iter().filter(|id| explained.insert(id.clone())).count() > 0;
+        let is_first = all.iter().all(|other| !other.built_in || other.experiment != experiment.name);
+        standing.shared = !named && !own && standing.done > 0 && !asked_for.contains(&key_of(experiment, typed));
+        standing.is_news = own || (is_first && experiment.built_in && standing.done > 0);
         all.push(standing);
     }
     let other = others(&index, &explained);
@@ -165,14 +174,17 @@ fn once(registry: &Registry, arguments: &Status) -> Result<()> {
         let rest = failures + &rest.collect::<String>();
         let (runs, parts) = (counted(rows, "run"), counted(segments, "segment"));
         writeln!(out, "{}: {runs} in {parts}{rest}", crate::shown(&store))?;
-        if !all.is_empty() {
-            let head = ["experiment", "preset", "done"].map(String::from).to_vec();
-            let rows = [head].into_iter().chain(all.iter().map(|s| line(s, named)));
-            write!(out, "\n{}", table_of_names(rows.collect()))?;
+        let (shared, own): (Vec<&Standing<'_>>, Vec<_>) = all.iter().partition(|s| s.shared);
+        for (first, part) in [("experiment", own), ("shares runs with", shared)] {
+            if !part.is_empty() {
+                let head = [first, "preset", "done"].map(String::from).to_vec();
+                let rows = [head].into_iter().chain(part.iter().map(|s| line(s, named)));
+                write!(out, "\n{}", table_of_names(rows.collect()))?;
+            }
         }
         if let (false, Some((runs, made_by))) = (named, &other) {
             let text = format!(
-                "{} in the store, made by {made_by}, whose experiments have changed or are not here any more; nalm export shows them",
+                "{} in the store, made by {made_by}, whose files have changed or are not in this folder (of a path from the root only the name is kept); nalm export shows them",
                 counted(*runs, "other run")
             );
             write!(out, "\n{}", paragraph("", "", &crate::shown(&text)))?;
@@ -242,36 +254,62 @@ fn line(s: &Standing<'_>, named: bool) -> Vec<String> {
     vec![format!("{}{}", crate::shown(s.experiment), crate::shown(s.changes)), s.preset.into(), done + &more]
 }
 
+/// How far an experiment is, and the identities of the rows that belong to it, for both of which the runs are gone through once: identities
+/// take long where plans are large.
 fn standing<'a>(
     registry: &Registry,
     (experiment, changes): (&'a Experiment, &'a str),
     index: &Index,
     failed: &[Row],
     conflicts: &BTreeSet<String>,
-) -> Standing<'a> {
+) -> (Standing<'a>, Vec<String>) {
     let Experiment { name, preset, .. } = experiment;
-    let plan = super::run::plan([experiment]);
-    let ids: BTreeSet<String> = plan.iter().map(Spec::id).collect();
+    let (mut ids, mut found) = (BTreeSet::new(), Vec::new());
+    let (mut done, mut earlier) = (0, 0);
+    for run in &experiment.runs {
+        let id = run.id();
+        if ids.contains(&id) {
+            continue;
+        }
+        let before = registry.catalogue.with_earlier_numerics(run);
+        let mut before: Vec<String> = before.iter().map(Spec::id).filter(|id| index.has(id)).collect();
+        if index.has(&id) {
+            done += 1;
+            found.push(id.clone());
+        } else {
+            earlier += usize::from(!before.is_empty());
+        }
+        found.append(&mut before);
+        ids.insert(id);
+    }
     let failed = failed.iter().filter(|row| ids.contains(&row.id));
     let failed = failed.map(|row| json!({"id": row.id, "reason": reason(row)})).collect();
-    let done = ids.iter().filter(|id| index.has(id)).count();
-    let missing = plan.iter().filter(|run| !index.has(&run.id()));
-    let is_there = |run: &Spec| registry.catalogue.with_earlier_numerics(run).iter().any(|run| index.has(&run.id()));
-    let earlier = missing.filter(|run| is_there(run)).count();
     let conflicting = ids.iter().filter(|id| conflicts.contains(*id)).count();
     let (runs, missing) = (ids.len(), ids.len() - done);
-    Standing { experiment: name, preset, changes, done, runs, missing, conflicting, earlier, failed, is_news: true }
+    let standing = Standing {
+        experiment: name,
+        preset,
+        changes,
+        done,
+        runs,
+        missing,
+        conflicting,
+        earlier,
+        failed,
+        built_in: experiment.built_in,
+        shared: false,
+        is_news: true,
+    };
+    (standing, found)
 }
 
 /// What was asked of the store, somebody's own experiments first, then those that come with the program, each at its default preset first.
-fn found(registry: &Registry, index: &Index, all: bool) -> Result<Vec<Asked>> {
+fn found(registry: &Registry, index: &Index, mut asked: Vec<Asked>, all: bool) -> Result<Vec<Asked>> {
     let built_in = built_in::names(&registry.catalogue);
-    let mut asked = asked(registry, index);
     let mut seen: BTreeSet<_> = asked.iter().map(key).collect();
     // The longer of two that are alike comes first, and then says what the shorter one would.
     let order = |(experiment, typed): &Asked| {
-        let (name, built_in) = (experiment.name.clone(), built_in.contains(&experiment.name.as_str()));
-        (built_in, name, std::cmp::Reverse(experiment.runs.len()), typed.clone())
+        (experiment.built_in, experiment.name.clone(), std::cmp::Reverse(experiment.runs.len()), typed.clone())
     };
     asked.sort_by_cached_key(order);
     let ids = asked.iter().flat_map(|(experiment, _)| experiment.ids_of_all_versions(&registry.catalogue));
@@ -290,8 +328,15 @@ fn found(registry: &Registry, index: &Index, all: bool) -> Result<Vec<Asked>> {
 }
 
 /// What tells one request from another.
-fn key((experiment, typed): &Asked) -> (String, String, String, usize) {
-    (experiment.name.clone(), experiment.preset.clone(), typed.clone(), experiment.runs.len())
+type Key = (bool, String, String, String, usize);
+
+fn key((experiment, typed): &Asked) -> Key {
+    key_of(experiment, typed)
+}
+
+fn key_of(experiment: &Experiment, typed: &str) -> Key {
+    let Experiment { built_in, name, preset, runs, .. } = experiment;
+    (*built_in, name.clone(), preset.clone(), typed.into(), runs.len())
 }
 
 /// Of stores with more rows than this, it is not looked up what they were asked for: a plan takes far more memory than an index.
@@ -307,8 +352,20 @@ pub(super) fn asked(registry: &Registry, index: &Index) -> Vec<Asked> {
     typed.dedup_by(|a, b| a.arguments == b.arguments);
     let mut seen = BTreeSet::new();
     // Files that are not here any more, and options of other versions, are passed over.
-    typed.into_iter().flat_map(|session| requests(registry, session)).filter(|own| seen.insert(key(own))).collect()
+    let all = typed.into_iter().flat_map(|session| requests(registry, session));
+    let mut all: Vec<Asked> = all.filter(|own| seen.insert(key(own))).collect();
+    // Seeds are only said where nothing else tells two comparisons apart.
+    let names: Vec<String> = all.iter().map(|(experiment, _)| experiment.name.clone()).collect();
+    for (experiment, typed) in &mut all {
+        if experiment.preset == COMPARED && names.iter().filter(|name| **name == experiment.name).count() < 2 {
+            typed.clear();
+        }
+    }
+    all
 }
+
+/// What stands for the preset of a comparison, which has none.
+const COMPARED: &str = "–";
 
 /// The experiments that a process was asked for.
 fn requests(registry: &Registry, session: &Session) -> Vec<Asked> {
@@ -318,7 +375,8 @@ fn requests(registry: &Registry, session: &Session) -> Vec<Asked> {
         Ok(Verb::Reproduce(reproduce)) => reproduce.run,
         Ok(Verb::Compare(compare)) => {
             let experiment = super::compare::experiment(registry, &compare);
-            return experiment.into_iter().map(named).collect();
+            let seeds = format!(" --seeds {}", compare.seeds);
+            return experiment.into_iter().map(|experiment| (named(experiment), seeds.clone())).collect();
         }
         _ => return Vec::new(),
     };
@@ -328,7 +386,7 @@ fn requests(registry: &Registry, session: &Session) -> Vec<Asked> {
 }
 
 /// A comparison by what was compared.
-fn named(comparison: Experiment) -> Asked {
+fn named(comparison: Experiment) -> Experiment {
     let name = format!("compare: {}", comparison.title);
-    (Experiment { name, preset: "–".into(), ..comparison }, String::new())
+    Experiment { name, preset: COMPARED.into(), ..comparison }
 }

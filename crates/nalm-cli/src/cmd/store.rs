@@ -12,14 +12,14 @@ use std::path::PathBuf;
 pub(crate) fn run(registry: &Registry, action: &Action) -> Result<()> {
     let all = |paths: &[PathBuf]| -> Vec<Store> { paths.iter().map(|path| registry.store(path)).collect() };
     match action {
-        Action::Check { store } => check(&registry.store(store)),
+        Action::Check { store, named } => check(&registry.store(named.as_ref().unwrap_or(store))),
         Action::Merge { stores, into } => {
             let into = registry.store(into);
             store::merge(&all(stores), &into)?;
             check(&into)
         }
-        Action::Compact { store } => {
-            let index = registry.store(store).existing()?;
+        Action::Compact { store, named } => {
+            let index = registry.store(named.as_ref().unwrap_or(store)).existing()?;
             let hash = store::compact(&index, &mut BufWriter::new(std::io::stdout().lock()))?;
             say!("{}, sha256 {hash}", counted(index.entries().len(), "row"));
             Ok(())

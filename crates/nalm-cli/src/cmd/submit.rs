@@ -36,7 +36,10 @@ pub(crate) fn run(registry: &Registry, arguments: &Submit, machine: &Machine) ->
     let plan = plan(&experiments);
     let missing: Vec<Spec> = plan.iter().filter(|run| !found.has(&run.id())).cloned().collect();
     if missing.is_empty() {
-        say!("all {} runs are done; nothing is submitted", plan.len());
+        match plan.len() {
+            1 => say!("the one run is done; nothing is submitted"),
+            n => say!("all {n} runs are done; nothing is submitted"),
+        }
         return super::sound(&found);
     }
     prepare(&registry.catalogue, &missing, &Resources { mnist: arguments.mnist.clone() })?;

@@ -1,12 +1,13 @@
 //! `nalm train`: one run.
 
-use crate::arguments::Train;
+use crate::arguments::{Train, chosen, value};
 use crate::exit::Stopped;
 use crate::progress::duration;
 use crate::signal::Listening;
-use crate::terminal::{To, Tone, paint, paragraph};
+use crate::terminal::{To, Tone, counted, paint, paragraph, width};
 use anyhow::Result;
-use nalm::module::Shape;
+use nalm::expression::{Expression, Language};
+use nalm::module::{Dispatch, Shape};
 use nalm::{LoggedErrors, Observer, Operation, Options, Outcome, Status, formula};
 use nalm_lab::figure::record;
 use nalm_lab::report::csv;
@@ -17,8 +18,10 @@ use nalm_lab::task::{Built, Choices, ModuleEntry, numbers_row};
 use nalm_lab::{Error, Registry, files};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 pub(crate) fn run(registry: &Registry, arguments: &Train) -> Result<()> {
@@ -29,16 +32,26 @@ pub(crate) fn run(registry: &Registry, arguments: &Train) -> Result<()> {
         let (name, text) = (spec.task(), "which nalm run carries out and keeps; write an experiment file for it");
         anyhow::bail!(Error::Request(format!("{name} has runs of hours, {text}")));
     };
+    let table = arguments.set.iter().find(|(key, _)| key == "data").and_then(|(_, value)| value.as_str());
+    let tables = arguments.data.as_deref().into_iter().chain(table.map(Path::new));
+    super::ensure_apart([("--curve", arguments.curve.as_ref())], tables)?;
     // Before training: whoever waited for five million steps should not lose them to a mistyped folder.
     if let Some(path) = &arguments.curve {
         super::ensure_place(path)?;
+        let known = |ending: &OsStr| ["csv", "txt"].iter().any(|known| ending.eq_ignore_ascii_case(known));
+        let other = path.extension().is_some_and(|ending| !known(ending));
+        let text = || {
+            format!("--curve {} is a table of errors by step; give a name that ends in .csv or .txt", path.display())
+        };
+        anyhow::ensure!(!other, Error::Request(text()));
     }
     hint(registry, [&spec]);
     let steps = spec.whole("steps").unwrap_or(built.config.steps);
     let mut live = Live::new(steps, !arguments.json);
-    let outcome = built.train(spec.seed(), &mut live)?;
+    let mut outcome = built.train(spec.seed(), &mut live)?;
     if let Some(path) = &arguments.curve {
         files::write(&*registry.files, path, |out| out.write_all(curve_of(&outcome).as_bytes()))?;
+        say!("{} is written", path.display());
     }
     let stopped = match outcome.status {
         Status::Cancelled { step } => Some(Stopped(format!("stopped at step {step} of {steps}"))),
@@ -48,28 +61,55 @@ pub(crate) fn run(registry: &Registry, arguments: &Train) -> Result<()> {
         // A row of a run that was not carried out to its end would be taken for one.
         (true, Some(_)) => {}
         (true, None) => super::print_json_line(&numbers_row(&spec, &outcome, None).normalised())?,
-        (false, _) => summary(registry, &spec, &built, &outcome)?,
+        (false, _) => {
+            // Weights move once more after the last errors are logged; people are shown those that the errors are of.
+            if built.schedule.is_none() && has_numbers(&outcome.params) {
+                outcome.params = live.params;
+            }
+            summary(registry, &spec, &built, &outcome)?;
+        }
     }
     stopped.map_or(Ok(()), |stopped| Err(stopped.into()))
 }
 
-/// Says so before training if units cannot represent what they are to learn.
+/// Says so before training if units cannot represent what they are to learn, of the shape that they have in their network.
 pub(super) fn hint<'a>(registry: &Registry, runs: impl IntoIterator<Item = &'a Spec>) {
-    let mut unable: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-    let able = |module: &ModuleEntry, operation: &Operation| module.single.claims.contains(operation);
+    let catalogue = &registry.catalogue;
+    let mut unable: BTreeMap<(String, [usize; 2]), Vec<String>> = BTreeMap::new();
     for run in runs {
-        let (module, operation) = (registry.catalogue.module(run.module()), run.text("operation").parse::<Operation>());
-        let (Ok(module), Ok(operation)) = (module, operation) else { continue };
-        let known = unable.entry(operation.to_string()).or_default();
-        if !able(module, &operation) && !known.contains(&run.module()) {
-            known.push(run.module());
+        let Ok(operation) = run.text("operation").parse::<Operation>() else { continue };
+        let Ok(Some(built)) = catalogue.task(run.task()).map_or(Ok(None), |task| task.built(catalogue, run)) else {
+            continue;
+        };
+        let layers = built.network.layers();
+        // Of a stack one layer must be able; behind another one, which can copy its input, a product is a square, too.
+        let square = operation == Operation::Square && layers.len() > 1;
+        let able = |layer: &dyn Dispatch<f32>| {
+            [Some(operation), square.then_some(Operation::Mul)].into_iter().flatten().any(|o| layer.gold(o).is_some())
+        };
+        let Some(shape) = layers.last().map(|layer| layer.shape()) else { continue };
+        let stack = run.get("layers").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        // What a cell computes along a sequence is not known.
+        if stack.iter().any(|layer| layer.get("steps").is_some()) {
+            continue;
+        }
+        let names: Vec<&str> = stack.iter().filter_map(|layer| layer["module"].as_str()).collect();
+        let name = if names.is_empty() { run.module().to_string() } else { names.join("-") };
+        let known = unable.entry((operation.to_string(), [shape.inputs, shape.outputs])).or_default();
+        if !layers.iter().any(|layer| able(&**layer)) && !known.contains(&name) {
+            known.push(name);
         }
     }
-    for (operation, units) in unable.iter().filter(|(_, units)| !units.is_empty()) {
-        let Ok(asked) = operation.parse::<Operation>() else { continue };
-        let can = registry.catalogue.modules().iter().filter(|module| able(module, &asked));
-        let can: Vec<&str> = can.map(|module| module.single.name).collect();
-        say!("{} cannot represent {operation} exactly; these units can: {}", units.join(", "), can.join(", "));
+    for ((operation, [inputs, outputs]), units) in unable.iter().filter(|(_, units)| !units.is_empty()) {
+        let (Ok(asked), Ok(shape)) = (operation.parse::<Operation>(), Shape::new(*inputs, *outputs)) else { continue };
+        let able = |module: &&ModuleEntry| {
+            let options = Options::new().check(module.single.name, module.single.options);
+            let unit = options.and_then(|options| (module.single.build)(shape, &options));
+            unit.is_ok_and(|unit| unit.gold(asked).is_some())
+        };
+        let can: Vec<&str> = catalogue.modules().iter().filter(able).map(|module| module.single.name).collect();
+        let among = if *inputs > 2 { format!(" of two among {inputs} inputs") } else { String::new() };
+        say!("{} cannot represent {operation}{among} exactly; these units can: {}", units.join(", "), can.join(", "));
     }
 }
 
@@ -85,9 +125,14 @@ fn summary(registry: &Registry, spec: &Spec, built: &Built, outcome: &Outcome<f3
         _ => (Tone::Bad, "not solved".into()),
     };
     writeln!(out, "{}", paint(To::Output, tone, &word))?;
-    writeln!(out, "best step         {}", outcome.best_step)?;
+    // Errors are those of one step, formula and weights those of another.
+    let last = outcome.rows.last().filter(|row| row.step != outcome.best_step && has_numbers(&outcome.params));
+    let of = |what: &str| last.map_or(String::new(), |_| format!(" ({what} are of this step)"));
+    writeln!(out, "best step         {}{}", outcome.best_step, of("errors"))?;
     let errors = [("validation error", outcome.validation_error), ("test error", outcome.test_error)];
-    let sparsity = built.network.sparsity_error(&outcome.params).map(|_| ("sparsity error", outcome.sparsity_error));
+    // Weights that are no numbers are near nothing.
+    let sparsity = built.network.sparsity_error(&outcome.params).filter(|_| has_numbers(&outcome.params));
+    let sparsity = sparsity.map(|_| ("sparsity error", outcome.sparsity_error));
     for (name, error) in errors.into_iter().chain(sparsity) {
         writeln!(out, "{name:16}  {}", shown(error))?;
     }
@@ -97,27 +142,32 @@ fn summary(registry: &Registry, spec: &Spec, built: &Built, outcome: &Outcome<f3
     if built.schedule.is_some() {
         writeln!(out, "attempts          {}", outcome.reinitialisations + 1)?;
     }
-    let last =
-        outcome.rows.last().filter(|row| row.step != outcome.best_step && verdict.solved && !verdict.last_row_solved);
     if let Some(last) = last {
-        let text = format!(
-            "at the end        not solved: test error {}; formula and weights are those of the end",
-            shown(last.test)
-        );
-        writeln!(out, "{}", paint(To::Output, Tone::Bad, &text))?;
+        writeln!(out, "last step         {}{}", last.step, of("formula and weights"))?;
+        if verdict.solved && !verdict.last_row_solved {
+            let text = format!("{:18}not solved there: test error {}", "", shown(last.test));
+            writeln!(out, "{}", paint(To::Output, Tone::Bad, &text))?;
+        }
     }
     // A table's inputs have names.
-    let columns = spec.text("columns").split(',').collect::<Vec<_>>();
+    let names: Vec<String> = spec.text("columns").split(',').map(quoted).collect();
+    let columns: Vec<&str> = names.iter().map(String::as_str).collect();
     let columns = if columns.len() == built.network.shape().inputs { columns } else { Vec::new() };
-    let has_numbers = outcome.params.iter().all(|p| p.is_finite());
-    match if has_numbers { formula::read(&built.network, &outcome.params, &columns)? } else { None } {
-        Some(lines) => {
+    match if has_numbers(&outcome.params) { formula::read(&built.network, &outcome.params, &columns)? } else { None } {
+        Some(mut lines) => {
+            // So has its target.
+            let target = Some(spec.text("target")).filter(|target| !target.is_empty() && !columns.is_empty());
+            if let (Some(target), Some(last)) = (target, lines.last_mut())
+                && let Some(right) = last.strip_prefix("y = ")
+            {
+                *last = format!("{} = {right}", quoted(target));
+            }
             // The formula may be right where the weights are not yet.
             let solved = verdict.solved && verdict.last_row_solved;
             let name = format!("{:18}", if solved { "formula" } else { "nearest formula" });
             let line = |line: &String| paragraph(&name, &" ".repeat(18), line);
             lines.iter().try_for_each(|text| write!(out, "{}", line(text)))?;
-            if !solved {
+            if !solved && outcome.params.iter().any(|p| is_rounded(*p)) {
                 writeln!(out, "{:18}(weights near whole numbers are rounded in it)", "")?;
             }
         }
@@ -129,12 +179,33 @@ fn summary(registry: &Registry, spec: &Spec, built: &Built, outcome: &Outcome<f3
         let parts = registry.catalogue.module(layer.name()).map_or("", |module| module.single.parameters);
         for (name, own) in named(parts, layer.shape(), &layer.options(), params) {
             let name = if several { format!("{} {name}", layer.name()) } else { name };
-            let values: Vec<String> = own.iter().take(8).map(|p| format!("{p:.4}")).collect();
+            let values: Vec<String> = own.iter().take(8).map(|p| weight(*p)).collect();
             let more = if own.len() > 8 { format!(" … ({} in all)", own.len()) } else { String::new() };
             writeln!(out, "{name:16}  {}{more}", values.join(" "))?;
         }
     }
     Ok(())
+}
+
+/// A column's name as formulas have it.
+fn quoted(name: &str) -> String {
+    Expression::variable(name).write_for(Language::Plain, &[name])
+}
+
+/// A weight for people: in a column, unless it is so large that nobody could read it.
+fn weight(p: f32) -> String {
+    if p.abs() < 1e6 || !p.is_finite() { format!("{p:.4}") } else { significant(p.into(), 4) }
+}
+
+/// Whether weights can be read at all.
+fn has_numbers(params: &[f32]) -> bool {
+    params.iter().all(|p| p.is_finite())
+}
+
+/// Whether a formula shows a weight as another number.
+fn is_rounded(weight: f32) -> bool {
+    let weight = f64::from(weight);
+    formula::Style::Read.weight(weight) != weight
 }
 
 /// An error for people.
@@ -160,53 +231,89 @@ fn named<'a>(parts: &str, shape: Shape, options: &Options, params: &'a [f32]) ->
         "inputs" => Some(shape.inputs),
         other => other.parse().ok().or_else(|| options.get(other)?.to_string().parse().ok()),
     };
-    let mut found: Vec<(String, usize)> = Vec::new();
+    let mut found: Vec<(String, usize, bool)> = Vec::new();
     for part in parts.split_inclusive(']') {
+        // What is there with some options only says so behind its size.
+        let (said, part) = part.split_once(',').filter(|(said, _)| said.contains("with ")).unwrap_or(("", part));
+        if let Some((.., optional)) = found.last_mut() {
+            *optional |= !said.is_empty() || part.trim_start().starts_with("with ");
+        }
         let (names, sizes) = part.split_once('[').unwrap_or((part, ""));
         let sizes = sizes.trim_end_matches(']');
         let Some(len) = sizes.split(',').map(|name| size(name.trim())).product::<Option<usize>>() else { continue };
         let names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
-        found.extend(names.map(|name| (name.to_string(), len)));
+        found.extend(names.map(|name| (name.to_string(), len, false)));
+    }
+    let of = |all: &[(String, usize, bool)]| all.iter().map(|(_, len, _)| len).sum::<usize>();
+    if of(&found) != params.len() {
+        found.retain(|(.., optional)| !optional);
+    }
+    if of(&found) != params.len() {
+        return vec![("weights".into(), params)];
     }
     let mut rest = params;
-    let mut all = Vec::new();
-    for (name, len) in found {
-        // What is there with some options only comes last.
-        let Some((own, more)) = rest.split_at_checked(len) else { break };
-        all.push((name, own));
+    let split = |(name, len, _): (String, usize, bool)| {
+        let (own, more) = rest.split_at(len);
         rest = more;
-    }
-    if rest.is_empty() { all } else { vec![("weights".into(), params)] }
+        (name, own)
+    };
+    found.into_iter().map(split).collect()
 }
 
 fn spec(registry: &Registry, arguments: &Train) -> Result<Spec> {
     let catalogue = &registry.catalogue;
     let task = catalogue.task(&arguments.task)?;
-    let mut values: BTreeMap<String, Value> = arguments.set.iter().cloned().collect();
-    let mut put = |name: &str, value: Option<Value>| values.extend(value.map(|value| (name.to_string(), value)));
-    put("operation", arguments.operation.map(|operation| operation.to_string().into()));
-    put("inputs", arguments.inputs.map(Into::into));
-    put("range", arguments.range.as_ref().map(|range| range.to_string().into()));
-    put("test_range", arguments.test_range.as_ref().map(|range| range.to_string().into()));
-    put("data", arguments.data.as_ref().map(|file| file.display().to_string().into()));
-    put("target", arguments.target.clone().map(Into::into));
-    put("steps", arguments.steps.map(Into::into));
-    put("stream", arguments.stream.map(|stream| stream.to_string().into()));
-    put("noise", arguments.noise.map(|noise| noise.to_string().into()));
-    put("denoiser", arguments.denoiser.map(|denoiser| denoiser.to_string().into()));
-    put("hidden", arguments.hidden.map(Into::into));
     for (name, number) in [("learning_rate", arguments.learning_rate), ("gradient_noise", arguments.gradient_noise)] {
         // JSON has no NaN, so it is refused here.
         let wrong = || Error::Request(format!("{name} is {}; it must be a finite number", number.unwrap_or_default()));
         anyhow::ensure!(number.is_none_or(f64::is_finite), wrong());
-        put(name, number.map(Into::into));
+    }
+    fn text(value: Option<&impl ToString>) -> Option<Value> {
+        value.map(|value| value.to_string().into())
+    }
+    let own = [
+        ("operation", text(arguments.operation.as_ref())),
+        ("inputs", arguments.inputs.map(Into::into)),
+        ("range", text(arguments.range.as_ref())),
+        ("test_range", text(arguments.test_range.as_ref())),
+        ("data", text(arguments.data.as_ref().map(|file| file.display()).as_ref())),
+        ("target", text(arguments.target.as_ref())),
+        ("steps", arguments.steps.map(Into::into)),
+        ("stream", text(arguments.stream.as_ref())),
+        ("noise", text(arguments.noise.as_ref())),
+        ("denoiser", text(arguments.denoiser.as_ref())),
+        ("hidden", arguments.hidden.map(Into::into)),
+        ("learning_rate", arguments.learning_rate.map(Into::into)),
+        ("gradient_noise", arguments.gradient_noise.map(Into::into)),
+    ];
+    let mut values: BTreeMap<String, Value> = chosen(&own, &arguments.set)?.into_iter().collect();
+    let typed = arguments.module.as_deref().unwrap_or("nmu").trim();
+    let (module, options) = typed.split_once(char::is_whitespace).unwrap_or((typed, ""));
+    for option in options.split_whitespace() {
+        let form =
+            || Error::Request(format!("--module '{typed}': give options as KEY=VALUE, such as 'snmu noise=U[1,2]'"));
+        let (key, given) = option.split_once('=').ok_or_else(form)?;
+        let twice =
+            || Error::Request(format!("{key} is chosen twice, with the module and by an option; leave one out"));
+        anyhow::ensure!(values.insert(key.into(), value(given)).is_none(), twice());
     }
     let layers = arguments.layers.as_deref().map(|text| super::describe::layers(catalogue, text)).transpose()?;
-    let module = layers.is_none().then(|| arguments.module.clone().unwrap_or_else(|| "nmu".into()));
+    let module = layers.is_none().then(|| module.to_string());
     let schedule = arguments.schedule.as_deref().map(schedule::Written::named).transpose()?;
     let mut choices = Choices { module, layers, schedule, seed: arguments.seed, ..Choices::default() };
     for (name, value) in &values {
         choose(catalogue, &**task, &mut choices, name, value, true);
+    }
+    // How many inputs the task has shows without the layers.
+    if let Some(first) = choices.layers.as_ref().and_then(|layers| layers.first()?.0.inputs) {
+        let plain = Choices { module: Some("nmu".into()), layers: None, ..choices.clone() };
+        let inputs = task.specify(catalogue, &plain).ok().and_then(|spec| spec.whole("inputs"));
+        let other = inputs.filter(|inputs| *inputs != first as u64);
+        let more = if task.declares("inputs") { format!(", or say --inputs {first}") } else { String::new() };
+        let text = |inputs: u64| {
+            format!("--layers begins with {first} inputs, and {} has {inputs}; change the layer{more}", task.name())
+        };
+        anyhow::ensure!(other.is_none(), Error::Request(text(other.unwrap_or_default())));
     }
     Ok(task.specify(catalogue, &choices)?)
 }
@@ -218,6 +325,8 @@ struct Live {
     every: u64,
     is_shown: bool,
     start: Instant,
+    /// The weights that the last errors are of.
+    params: Vec<f32>,
     /// What the last line said, and when.
     last: Option<(String, Instant)>,
     /// Whether it was said that nothing changes.
@@ -231,14 +340,22 @@ impl Live {
     fn new(steps: u64, is_shown: bool) -> Self {
         let every = (steps / 20).next_multiple_of(1_000).max(1_000);
         let (listening, start) = (Listening::new(), Instant::now());
-        Self { listening, steps, every, is_shown, start, last: None, is_still: false }
+        Self { listening, steps, every, is_shown, start, params: Vec::new(), last: None, is_still: false }
     }
 
     fn show(&mut self, row: &LoggedErrors) {
         let bars = std::io::stderr().is_terminal();
         if self.last.is_none() {
-            let scale = if bars { "  outside, from 1e-14 to 1e6" } else { "" };
-            say!("{} steps\n{:>8}  {:>9}  {:>9}  {:>6}{scale}", self.steps, "step", "inside", "outside", "to go");
+            let scale =
+                if bars && width().is_none_or(|width| width >= 66) { "  outside, from 1e-14 to 1e6" } else { "" };
+            say!(
+                "{}\n{:>8}  {:>9}  {:>9}  {:>6}{scale}",
+                counted(self.steps as usize, "step"),
+                "step",
+                "inside",
+                "outside",
+                "to go"
+            );
         }
         let errors = format!("{:>9}  {:>9}", brief(row.validation), brief(row.test));
         let now = Instant::now();
@@ -274,7 +391,8 @@ fn brief(error: f64) -> String {
 }
 
 impl Observer<f32> for Live {
-    fn logged(&mut self, row: &LoggedErrors, _: &[f32]) -> ControlFlow<()> {
+    fn logged(&mut self, row: &LoggedErrors, params: &[f32]) -> ControlFlow<()> {
+        params.clone_into(&mut self.params);
         let silent = self.last.as_ref().is_some_and(|(_, when)| when.elapsed() > SILENCE);
         if self.is_shown && (silent || row.step.is_multiple_of(self.every) || row.step == self.steps) {
             self.show(row);
@@ -301,6 +419,23 @@ fn curve_of(outcome: &Outcome<f32>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Parameters have their names, also where some are there with one option only, at the end or in the middle.
+    #[test]
+    fn parameters_are_called_by_their_names() {
+        let parts = "a, b [outputs, inputs], rho [1] with learnable noise, G [outputs, inputs]";
+        let names = |parts: &str, n: usize| -> Vec<String> {
+            let params = vec![0.0; n];
+            let all = named(parts, Shape::new(2, 1).unwrap(), &Options::new(), &params);
+            all.into_iter().map(|(name, own)| format!("{name} {}", own.len())).collect()
+        };
+        assert_eq!(names(parts, 6), ["a 2", "b 2", "G 2"]);
+        assert_eq!(names(parts, 7), ["a 2", "b 2", "rho 1", "G 2"]);
+        assert_eq!(names("w [outputs, inputs], rho [1] with learnable noise", 2), ["w 2"]);
+        assert_eq!(names("w [outputs, inputs], rho [1] with learnable noise", 3), ["w 2", "rho 1"]);
+        assert_eq!([names("not described", 3), names(parts, 8)], [["weights 3"], ["weights 8"]]);
+        assert_eq!([weight(-9.999_999e29), weight(0.48), weight(f32::NAN)], ["-1.000e30", "0.4800", "NaN"]);
+    }
 
     #[test]
     fn the_rest_takes_as_long_as_what_was_done() {

@@ -4,9 +4,10 @@ use super::run::{prepare, threads, train_all};
 use super::sound;
 use crate::arguments::Verify;
 use crate::exit::Stopped;
-use crate::terminal::paragraph;
+use crate::signal::Listening;
+use crate::terminal::{counted, paragraph};
 use anyhow::{Result, bail, ensure};
-use nalm_lab::experiment::{Experiment, Overrides};
+use nalm_lab::experiment::{Experiment, Overrides, built_in};
 use nalm_lab::pool::Order;
 use nalm_lab::run::{Row, Spec};
 use nalm_lab::store::{Contents, Index};
@@ -50,12 +51,11 @@ fn wanted(experiment: &Experiment) -> Vec<Spec> {
 fn published(registry: &Registry, arguments: &Verify) -> Result<()> {
     let names = &names_of(arguments);
     // A file of one's own may have other presets than those that come with the program.
-    let built_in = |name: &String| !Path::new(name).exists();
-    let load = |name: &String| {
-        let preset = arguments.preset.clone().or_else(|| built_in(name).then(|| "quick".to_string()));
-        registry.load_all(std::slice::from_ref(name), &Overrides { preset, ..Overrides::default() })
-    };
-    let experiments: Vec<_> = names.iter().map(load).collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
+    let built_in = built_in::names(&registry.catalogue);
+    let experiments = registry.load_each(names, |name| {
+        let preset = arguments.preset.clone().or_else(|| built_in.contains(&name).then(|| "quick".to_string()));
+        Overrides { preset, ..Overrides::default() }
+    })?;
     let mut seen = BTreeSet::new();
     let runs: Vec<Spec> = experiments.iter().flat_map(wanted).filter(|run| seen.insert(run.id())).collect();
     let none = || {
@@ -80,6 +80,8 @@ fn published(registry: &Registry, arguments: &Verify) -> Result<()> {
     ensure!(experiments.iter().any(|experiment| !experiment.expectations.is_empty()), none());
     let mut contents = Contents::default();
     let speaking: Vec<&Experiment> = experiments.iter().filter(|e| is_held(e)).collect();
+    // From the first word on, so that none is the last.
+    let _listening = Listening::new();
     speaking.iter().for_each(|experiment| say!("{}", chosen(experiment)));
     // What is computed without training needs no word about runs.
     if !runs.is_empty() {
@@ -130,7 +132,12 @@ fn published(registry: &Registry, arguments: &Verify) -> Result<()> {
     if verdicts.iter().all(|verdict| *verdict == Verdict::NotComparable) {
         say!("{}", how_to_compare(registry, &speaking, names));
     }
-    ensure!(unexplained == 0, "{unexplained} published values differ, and the experiment does not say why");
+    let differ = if unexplained == 1 {
+        "1 published value differs".into()
+    } else {
+        format!("{unexplained} published values differ")
+    };
+    ensure!(unexplained == 0, "{differ}, and the experiment does not say why");
     Ok(())
 }
 
@@ -151,14 +158,13 @@ fn chosen(experiment: &Experiment) -> String {
     let mut steps: Vec<u64> = runs.iter().filter_map(|run| run.whole("steps")).collect();
     steps.sort_unstable();
     let length = match steps.first().zip(steps.last()) {
-        Some((least, most)) if least == most => format!(" of {most} steps"),
+        Some((least, most)) if least == most => format!(" of {}", counted(*most as usize, "step")),
         Some((least, most)) => format!(" of {least} to {most} steps"),
         None => String::new(),
     };
     let count = match runs.len() {
         0 => "nothing to train".into(),
-        1 => "1 run".into(),
-        n => format!("{n} runs"),
+        n => counted(n, "run"),
     };
     format!("{}, preset {}: {count}{length}", experiment.name, experiment.preset)
 }
