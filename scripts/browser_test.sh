@@ -63,6 +63,8 @@ for (const element of document.querySelectorAll('h1,h2,p,li,figcaption'))
   if (element.scrollWidth > element.clientWidth + 1 && element.clientWidth > 0) complaints.push('cut: ' + element.textContent.slice(0, 60));
 for (const box of document.querySelectorAll('.scroll'))
   if (box.scrollWidth > box.clientWidth + 1 && !seen(box.previousElementSibling)) complaints.push('a table is cut without a cue');
+for (const box of document.querySelectorAll('pre'))
+  if (box.scrollWidth > box.clientWidth + 1) complaints.push('a command is cut: ' + box.textContent.slice(0, 60));
 // A click sorts by a column, another one the other way round; no row is lost.
 for (const table of document.querySelectorAll('table')) {
   const body = table.tBodies[0], before = [...body.rows].map(row => row.textContent).sort().join();
@@ -79,9 +81,9 @@ for (const table of document.querySelectorAll('table')) {
 }
 parent.postMessage(innerWidth + ' px: ' + (complaints.length ? complaints.slice(0, 12).join('\n') : 'none'), '*');
 JS
-# A browser's own window has a least width, a frame in it has none. The page of a telephone, and a wide one.
+# Telephones draw scroll bars over the page, so there are none (--hide-scrollbars). A browser's own window has a least width, a frame in it has none. The pages of a small and of a large telephone, and a wide one.
 cat >"$work/frames.html" <<'HTML'
-<body><iframe src="report/checked.html" style="width:420px;height:900px"></iframe><iframe src="report/checked.html" style="width:1400px;height:900px"></iframe>
+<body><iframe src="report/checked.html" style="width:360px;height:900px"></iframe><iframe src="report/checked.html" style="width:420px;height:900px"></iframe><iframe src="report/checked.html" style="width:1400px;height:900px"></iframe>
 <script>onmessage = event => { const p = document.createElement('pre'); p.textContent = event.data + '\n'; document.body.append(p); }</script></body>
 HTML
 
@@ -95,16 +97,16 @@ for page in "$work"/report/*.html; do
   { sed 's|</body></html>||' "$page"; echo '<script>'; cat "$work/check.js"; echo '</script></body></html>'; } >"$work/report/checked.html"
   for scheme in 1 0; do
     timeout 120 "$browser" --headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking --disable-component-update \
-      --disable-sync --user-data-dir="$work/profile" --window-size=1900,1000 --enable-logging=stderr --log-level=0 --virtual-time-budget=10000 \
+      --disable-sync --user-data-dir="$work/profile" --hide-scrollbars --window-size=1900,1000 --enable-logging=stderr --log-level=0 --virtual-time-budget=10000 \
       --blink-settings=preferredColorScheme=$scheme \
       --dump-dom "file://$work/frames.html" >"$work/dom" 2>"$work/log" || { echo "$name: the browser failed"; tail -n 5 "$work/log"; failed=1; continue; }
     found=$(sed -n '/<pre>/,/<\/pre>/p' "$work/dom" | sed 's/<[^>]*>//g' | sed '/^ *$/d')
-    [ "$(grep -o 'px: none' <<<"$found" | wc -l)" = 2 ] || { echo "$name (colour scheme $scheme): ${found:-the check did not run}"; failed=1; }
+    [ "$(grep -o 'px: none' <<<"$found" | wc -l)" = 3 ] || { echo "$name (colour scheme $scheme): ${found:-the check did not run}"; failed=1; }
     # The pages have one small script, so whatever reaches the console is a fault.
     if grep 'CONSOLE' "$work/log"; then failed=1; fi
   done
   rm "$work/report/checked.html"
 done
-[ "$failed" = 0 ] && echo "the report opens in $("$browser" --version 2>/dev/null | head -n 1), at 420 and 1400 px, light and dark: nothing cut, no error, no text below 11 px, \
+[ "$failed" = 0 ] && echo "the report opens in $("$browser" --version 2>/dev/null | head -n 1), at 360, 420 and 1400 px, light and dark: nothing cut, no error, no text below 11 px, \
 data beside every figure, tables that sort, contents that lead somewhere"
 exit "$failed"

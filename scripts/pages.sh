@@ -24,5 +24,5 @@ mnist-colour|mnist-colour
 mnist-sequential|mnist-sequential
 LIST
 # Last, because it links to the pages that are there.
-"$nalm" claims "$numerical" "$images" --out "$out" --readme README.md --readme METHOD.md --readme docs/second-order.md \
+"$nalm" claims "$numerical" "$images" --out "$out" --readme README.md --readme METHOD.md --readme docs/second-order.md --readme "$out/index.md" \
   --readme "$numerical/README.md" --readme "$images/README.md" >/dev/null

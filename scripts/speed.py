@@ -9,6 +9,7 @@
 """
 
 import json
+import math
 import os
 import pathlib
 import platform
@@ -223,10 +224,11 @@ def block(name):
 
 
 def ratios():
-    """How many times faster than PyTorch, from the least to the most, in two digits."""
+    """How many times faster than PyTorch, from the least to the most, in two digits; both rounded down, so that neither says too much."""
     rows = read("steps")["rows"].values()
     found = [both(row["eager"])[0] / both(row["nalm"])[0] for row in rows]
-    return " to ".join(f"{float(f'{ratio:.2g}'):,.0f}" for ratio in (min(found), max(found)))
+    unit = lambda ratio: 10 ** max(math.floor(math.log10(ratio)) - 1, 0)
+    return " to ".join(f"{math.floor(ratio / unit(ratio)) * unit(ratio):,}" for ratio in (min(found), max(found)))
 
 
 def tables(check):
