@@ -41,19 +41,18 @@ for target in "${targets[@]}"; do
   started=$SECONDS
   name=$(tr 'a-z-' 'A-Z_' <<<"$target")
   if [ -n "$link" ]; then export "CARGO_TARGET_${name}_LINKER=$link"; fi
-  CARGO_PROFILE_RELEASE_STRIP=symbols CARGO_PROFILE_RELEASE_DEBUG=none \
-    cargo build --release --locked --quiet -p nalm-cli --target "$target"
+  cargo build --profile dist --locked --quiet -p nalm-cli --target "$target"
   folder=nalm-$version-$target
   rm -rf "${dist:?}/$folder"
   mkdir "$dist/$folder"
   cp LICENSE LICENSE-MIT LICENSE-APACHE README.md "$dist/$folder/"
   scripts/notices.sh "$target" >"$dist/$folder/NOTICES"
   if [[ $target = *windows* ]]; then
-    cp "$built/$target/release/nalm.exe" "$dist/$folder/"
+    cp "$built/$target/dist/nalm.exe" "$dist/$folder/"
     archive=$folder.zip
     (cd "$dist" && rm -f "$archive" && zip -qr "$archive" "$folder")
   else
-    cp "$built/$target/release/nalm" "$dist/$folder/"
+    cp "$built/$target/dist/nalm" "$dist/$folder/"
     archive=$folder.tar.gz
     tar -C "$dist" -czf "$dist/$archive" "$folder"
   fi

@@ -1,5 +1,7 @@
 //! The table of exit codes in docs/json.md, with a real command for every line of it.
 
+#![cfg(unix)]
+
 mod common;
 
 use common::{command, segments, succeed};
@@ -38,7 +40,6 @@ fn stopped(here: &Path) -> Option<i32> {
     child.wait().unwrap().code()
 }
 
-#[cfg(unix)]
 #[test]
 fn every_code_of_the_table_is_that_of_a_command() {
     let folder = tempfile::tempdir().unwrap();

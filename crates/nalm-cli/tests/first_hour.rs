@@ -1199,6 +1199,7 @@ fn manual_pages_for_every_verb() {
 }
 
 /// What a shell says to a line of its language, in a folder with the completions; nothing where it is not installed.
+#[cfg(unix)]
 fn asked(here: &Path, shell: &str, arguments: &[&str]) -> Option<String> {
     let output = Command::new(shell).args(arguments).current_dir(here).env("HOME", here).output();
     let Ok(output) = output else {

@@ -49,6 +49,7 @@ fn values(file: &Path) -> Vec<Value> {
 }
 
 /// Runs a command that must end by itself; the limit is for a machine that does much else.
+#[cfg(unix)]
 fn ends(here: &Path, arguments: &[&str]) -> Output {
     let mut child = command(here, arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let start = Instant::now();
@@ -200,6 +201,7 @@ fn a_store_is_read_in_less_memory_than_its_rows_take() {
 }
 
 /// The end of what was said, which may be much.
+#[cfg(unix)]
 fn text_of_end(bytes: &[u8]) -> String {
     text(&bytes[bytes.len().saturating_sub(1_000)..])
 }
@@ -259,6 +261,7 @@ fn a_checkpoint_that_is_a_pipe_or_a_folder_is_named() {
 }
 
 /// A stack of an exabyte: no thread can be had.
+#[cfg(unix)]
 const NO_THREADS: (&str, &str) = ("RUST_MIN_STACK", "1152921504606846976");
 
 #[cfg(unix)]

@@ -173,6 +173,14 @@ mod signals {
         assert!(std::process::Command::new("kill").args([signal, &id]).status().unwrap().success());
     }
 
+    /// Waits until a program has begun to write rows.
+    fn wait_for_rows(child: &mut Child, here: &Path) {
+        while !here.join("results/seg").is_dir() {
+            assert!(child.try_wait().unwrap().is_none(), "it ended before it wrote a row");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
     /// A signal stops runs in order; a second one ends the program wherever it is.
     #[test]
     fn the_first_one_stops_and_the_second_one_ends() {
@@ -181,7 +189,7 @@ mod signals {
         let long = ["run", "many.toml", "--steps", "100000000", "--threads", "1"];
         for signal in ["-INT", "-TERM", "-USR1"] {
             let mut child = start(here, &long);
-            while !here.join("results/seg").is_dir() {}
+            wait_for_rows(&mut child, here);
             std::thread::sleep(Duration::from_millis(100));
             send(&child, signal);
             assert_eq!(child.wait().unwrap().code(), Some(75), "{signal}");
@@ -220,7 +228,7 @@ mod signals {
         // Long enough for an epoch, which nobody knows of a machine that does much else.
         let saved = [4, 8, 16, 32, 64].into_iter().find_map(|seconds| {
             let mut child = start(here, &run);
-            while !here.join("results/seg").is_dir() {}
+            wait_for_rows(&mut child, here);
             std::thread::sleep(Duration::from_secs(seconds));
             send(&child, "-TERM");
             assert_eq!(child.wait().unwrap().code(), Some(75));

@@ -14,16 +14,22 @@ pub fn gauss_newton<R: Real>(
     batch: &Batch<R>,
 ) -> Result<Vec<(f64, Vec<f64>)>, Error> {
     let n = params.len();
-    let mut matrix = vec![0.0; n * n];
+    let (mut matrix, mut wide) = (vec![0.0; n * n], vec![0.0; n]);
     Jacobian::new(network, batch.at)?.each_row(network, params, batch, |_, gradient| {
-        // A network without parameters has no rows.
-        for (row, a) in matrix.chunks_exact_mut(n.max(1)).zip(gradient) {
-            row.iter_mut().zip(gradient).for_each(|(cell, b)| *cell += a.to_f64() * b.to_f64());
-        }
+        wide.iter_mut().zip(gradient).for_each(|(wide, g)| *wide = g.to_f64());
+        add_square(&mut matrix, &wide);
     })?;
     let mut all = eigen(matrix, n);
     all.sort_by(|a, b| b.0.total_cmp(&a.0));
     Ok(all)
+}
+
+/// Adds g gᵀ. Not generic, so that it is compiled here and not in the crate that asks for a spectrum.
+fn add_square(matrix: &mut [f64], gradient: &[f64]) {
+    // A network without parameters has no rows.
+    for (row, a) in matrix.chunks_exact_mut(gradient.len().max(1)).zip(gradient) {
+        row.iter_mut().zip(gradient).for_each(|(cell, b)| *cell += a * b);
+    }
 }
 
 #[cfg(test)]
