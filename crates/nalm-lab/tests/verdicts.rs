@@ -141,7 +141,9 @@ fn statements_of_every_kind_have_their_verdicts() {
         ("nmu", "metric = \"sparsity_error\"\nbelow = 0.2", "0.25", Differs),
         ("nmu", "metric = \"sparsity_error\"\nbelow = 0.3", "0.25", Consistent),
         // Both are solved with seeds 0 and 1: at 2,000 against 1,000 and 3,000.
-        ("snmu", "metric = \"solved_at\"\nabove = \"nmu\"", "2000 [2000, 2000] against 2000", Inconclusive),
+        ("snmu", "metric = \"solved_at\"\nabove = \"nmu\"", "2000 against 2000", Inconclusive),
+        // Seeds 2 and 3 never solve with the NMU, and count with all of their 5,000 steps: later with three seeds of four.
+        ("nmu", "metric = \"unsolved_steps\"\nabove = \"snmu\"", "3500 [1875, 5000] against", DirectionOnly),
     ] {
         let twin = "[[model]]\nmodule = \"nmu\"\nlabel = \"twin\"\noptions = { start = [0.4, 0.6] }\n";
         let expect = format!("[[expect]]\nmodel = \"{model}\"\nrange = \"U[1,2)\"\n{statement}\nsource = \"x\"\n");

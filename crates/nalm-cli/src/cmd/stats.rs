@@ -8,8 +8,9 @@ use nalm_lab::Error::Request;
 use nalm_lab::Registry;
 use nalm_lab::figure::{columns, estimates, number, record};
 use nalm_lab::report::csv;
+use nalm_lab::stats::difference;
 use nalm_lab::stats::kaplan_meier::{self, Run};
-use nalm_lab::stats::newcombe::{self, Pairs};
+use nalm_lab::stats::newcombe::Pairs;
 use nalm_lab::stats::paired::{self, Judged};
 use nalm_lab::stats::shown::p_value;
 use nalm_lab::stats::{Estimate, beta, gamma, log_rank, power, wilson};
@@ -395,14 +396,15 @@ fn compare(table: &Table, pair: &str, arguments: &Stats) -> Result<()> {
     }
     let (mut pairs, mut strata, longest) = (Vec::new(), Vec::new(), table.longest());
     for [group, other] in &groups {
-        pairs.extend(group.runs.iter().filter_map(|(seed, run)| Some((*run, *other.runs.get(seed)?))));
+        pairs.extend(group.runs.iter().filter_map(|(seed, run)| Some((seed, *run, *other.runs.get(seed)?))));
         strata.push((group.survival(longest), other.survival(longest)));
     }
     ensure!(!pairs.is_empty(), Request(format!("{a} and {b} have no seed in common")));
     let p = paired::compare(&pairs);
-    let mut counted = Pairs::default();
-    pairs.iter().for_each(|(a, b)| counted.add(a.solved, b.solved));
-    let difference = newcombe::paired(&counted);
+    let solved: Vec<_> = pairs.iter().map(|(seed, a, b)| (*seed, a.solved, b.solved)).collect();
+    let (difference, repeated) = (difference::interval(&solved), difference::has_repeated_seeds(&solved));
+    let alike = p.pairs - p.only_a - p.only_b;
+    let counted = Pairs { both: alike, first: p.only_a, second: p.only_b, neither: 0 };
     let strata = strata.iter().map(|(a, b)| (a.as_slice(), b.as_slice()));
     let ranked = if table.has_steps { log_rank::test(strata.clone()) } else { None };
     let runs = strata.map(|(a, b)| a.len() + b.len()).sum();
@@ -449,10 +451,13 @@ fn compare(table: &Table, pair: &str, arguments: &Stats) -> Result<()> {
         }));
     }
     let mut out = std::io::stdout().lock();
-    let over = groups.len();
-    let over = if over > 1 { format!(", over {over} settings together") } else { String::new() };
-    let s = if p.pairs == 1 { "" } else { "s" };
-    writeln!(out, "{} pair{s} of runs with the same seed{over}", p.pairs)?;
+    let (settings, found) = (groups.len(), terminal::counted(pairs.len(), "pair"));
+    let over = if settings > 1 { format!(", over {settings} settings together") } else { String::new() };
+    let once = match repeated {
+        true => format!("; each of {} counts once", terminal::counted(p.pairs, "seed")),
+        false => String::new(),
+    };
+    writeln!(out, "{found} of runs with the same seed{over}{once}")?;
     write!(
         out,
         "{}",
@@ -481,7 +486,10 @@ fn compare(table: &Table, pair: &str, arguments: &Stats) -> Result<()> {
         paragraph(
             "difference ",
             &" ".repeat(11),
-            &format!("{difference} in success, {a} minus {b} (Newcombe, paired)")
+            &format!(
+                "{difference} in success, {a} minus {b} ({})",
+                if repeated { "Student, over seeds" } else { "Newcombe, paired" }
+            )
         )
     )?;
     if let Some(found) = &ranked {
@@ -491,7 +499,11 @@ fn compare(table: &Table, pair: &str, arguments: &Stats) -> Result<()> {
             paragraph(
                 "log-rank   ",
                 &" ".repeat(11),
-                &format!("chi2 = {:.2}, p = {}, over all runs, solved or not", found.chi2, p_value(found.p))
+                &format!(
+                    "chi2 = {:.2}, p = {}, over all runs, solved or not, taken as independent",
+                    found.chi2,
+                    p_value(found.p)
+                )
             )
         )?;
     }

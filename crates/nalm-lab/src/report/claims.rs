@@ -183,7 +183,8 @@ pub fn headline(claims: &[Claim]) -> String {
         Verdict::ALL[5..].iter().filter(|v| count(**v) > 0).map(|verdict| verdict.times(count(*verdict))).collect();
     let five = five.collect::<Vec<_>>().join(", ");
     let all = format!("Of {} statements of the paper: {five}.", claims.len());
-    if others.is_empty() { all } else { format!("{all} Not among these: {}.", others.join(", ")) }
+    let rest = Verdict::ALL[5..].iter().map(|verdict| count(*verdict)).sum::<usize>();
+    if others.is_empty() { all } else { format!("{all} The other {rest}: {}.", others.join(", ")) }
 }
 
 /// The headline of a page of claims.
@@ -223,13 +224,14 @@ fn rules(evidence: &[Evidence<'_>]) -> Vec<String> {
              no more digits are printed; a mean whose interval contains 0 is consistent where its half-width, which stands behind it, is at most \
              {percent} % of the published mean, and inconclusive where it is wider."
         ),
-        "Orders: exact McNemar or sign tests over common seeds at 5 %, adjusted by Holm over ranges. A significant order is consistent, or differs if \
+        "Orders: exact McNemar or sign tests over common seeds at 5 %, adjusted by Holm over ranges. How fast: a run that is never solved counts with \
+         all of its steps; sparsity errors are compared over the seeds that both solve. A significant order is consistent, or differs if \
          it goes the other way; one that goes as published without being significant is a direction only, and one that is a tie, or goes the other \
          way without being significant, is inconclusive."
             .into(),
         format!(
-            "Equality: two one-sided tests at 5 %, which is to say that the 90 % interval of the difference lies within ± {MARGIN}; rates whose 95 % \
-             interval excludes 0 differ. Identical: the published random streams, length and seeds give the published count of a rate, or the \
+            "Equality: two one-sided tests at 5 %, which is to say that the 90 % interval of the difference lies within ± {MARGIN}; rates of which \
+             that is not so differ if the 95 % interval excludes 0. Identical: the published random streams, length and seeds give the published count of a rate, or the \
              published digits of a mean."
         ),
         format!(
@@ -238,7 +240,8 @@ fn rules(evidence: &[Evidence<'_>]) -> Vec<String> {
             exceptions.concat()
         ),
         "Pairs and thresholds are of one version of the numerics. A rate over all ranges together is not run while one of them lacks seeds that \
-         others have; an order over all ranges is over the seeds that all of them have, and counts each range of a seed as a pair of its own."
+         others have; an order over all ranges is over the seeds that all of them have, and counts a seed once, for whoever does better at more of \
+         its ranges, because with the published streams it starts from the same weights on all of them."
             .into(),
         "A statement is what its worst part is; where several experiments speak about a part, the one that is identical counts, or else the one with \
          most runs, of equally many the one with the published streams, and all are listed."

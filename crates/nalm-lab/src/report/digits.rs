@@ -62,7 +62,7 @@ pub(super) fn products(results: &Results<'_>, section: usize) -> Vec<Block> {
         let more = if runs > 3 && !weights.is_empty() { ", …" } else { "" };
         let without = weights.iter().all(String::is_empty);
         let at_one = model.rows.iter().filter(|row| row.flag("at_one") == Some(true)).count();
-        let error = student::interval(&model.values("test_error"), f64::NEG_INFINITY, f64::INFINITY);
+        let error = student::interval(&model.values("test_error"), 0.0, f64::INFINITY);
         let of_weights = |text: String| if without { "–".into() } else { text };
         vec![
             ("head", model.label.clone()),
@@ -74,7 +74,7 @@ pub(super) fn products(results: &Results<'_>, section: usize) -> Vec<Block> {
             ("test error", show(error, |v| format!("{v:.3}"))),
             ("weights (1, 1)", of_weights(format!("{at_one} of {runs}"))),
             ("updates of the last epoch away from (1, 1) %", of_weights(share(model, "off_one"))),
-            ("weights at the end", format!("{}{more}", weights.join(", "))),
+            ("weights at the end", of_weights(format!("{}{more}", weights.join(", ")))),
         ]
     });
     let mut blocks = table(

@@ -2,7 +2,7 @@
 
 use crate::experiment::{Experiment, Group};
 use crate::run::Row;
-use crate::stats::newcombe::{self, Pairs};
+use crate::stats::difference::{self, Pair};
 use crate::stats::shown::{p_value, two};
 use crate::stats::{holm, paired};
 use crate::summary::{Cell, Metric, Results, rate_in_words, show};
@@ -158,54 +158,76 @@ impl Numbers<'_> {
     }
 
     /// A model against a baseline over common seeds: seeds that it gains and loses, and McNemar's test; pairs in which it has the lower test
-    /// or sparsity error or is solved sooner.
+    /// or sparsity error or is solved sooner. Over all ranges together a seed counts once.
     fn pairs(&mut self, results: &Results<'_>, section: usize, model: usize, baseline: usize) {
         let (label, base) = (self.experiment.models[model].clone(), self.experiment.models[baseline].clone());
         let own = self.experiment.groups.iter().filter(|g| g.section == section && g.model == model);
         let sampled: Vec<_> = own.filter(|group| self.experiment.is_sampled(group)).collect();
-        let (mut tables, mut every) = (Vec::new(), Vec::new());
+        let (mut tables, mut every, mut signs) = (Vec::new(), Vec::new(), Vec::new());
         for group in sampled {
             let Some(other) = results.group(section, baseline, &group.place) else { continue };
             let pairs: Vec<(&Row, &Row)> = results.twins(group, other).collect();
             if pairs.is_empty() {
                 continue;
             }
-            self.orders(results, &pairs, &[&label, &base, &group.place], section);
-            tables.push((group.place.clone(), table(&pairs)));
+            signs.push(self.orders(results, &pairs, &[&label, &base, &group.place], section));
+            tables.push((group.place.clone(), solved(&pairs)));
             every.extend(pairs);
         }
         if every.is_empty() {
             return;
         }
         self.orders(results, &every, &[&label, &base, ALL], section);
-        let p = |t: &Pairs| paired::fair_coin(t.first, t.first + t.second);
-        let adjusted = holm::adjust(&tables.iter().map(|(_, table)| p(table)).collect::<Vec<_>>());
-        tables.push((ALL.into(), table(&every)));
-        for (k, (place, table)) in tables.iter().enumerate() {
-            let of = [label.as_str(), &base, place];
-            self.put("gained", &of, section, table.first.to_string());
-            self.put("lost", &of, section, table.second.to_string());
-            self.put("difference", &of, section, show(newcombe::paired(table), |v| format!("{v:+.2}")));
-            self.put("mcnemar_p", &of, section, p_value(p(table)));
+        // One test a metric at every place, in the same order.
+        for (k, name) in ORDERS.iter().enumerate() {
+            let own: Vec<f64> = signs.iter().filter_map(|found| found[k]).collect();
+            let places = tables.iter().zip(&signs).filter(|(_, found)| found[k].is_some()).map(|((place, _), _)| place);
+            for (place, p) in places.zip(holm::adjust(&own)) {
+                self.put(&format!("holm_sign_p_{name}"), &[&label, &base, place], section, p_value(p));
+            }
+        }
+        let p = |solved: &[Pair<u64>]| {
+            let (gained, lost) = success(solved);
+            paired::fair_coin(gained, gained + lost)
+        };
+        let adjusted = holm::adjust(&tables.iter().map(|(_, solved)| p(solved)).collect::<Vec<_>>());
+        tables.push((ALL.into(), solved(&every)));
+        for (k, (place, solved)) in tables.iter().enumerate() {
+            let (of, (gained, lost)) = ([label.as_str(), &base, place], success(solved));
+            self.put("gained", &of, section, gained.to_string());
+            self.put("lost", &of, section, lost.to_string());
+            self.put("difference", &of, section, show(difference::interval(solved), |v| format!("{v:+.2}")));
+            self.put("mcnemar_p", &of, section, p_value(p(solved)));
             if let Some(adjusted) = adjusted.get(k) {
                 self.put("holm_p", &of, section, p_value(*adjusted));
             }
         }
     }
 
-    /// In how many pairs it is lower, of how many that both solve.
-    fn orders(&mut self, results: &Results<'_>, pairs: &[(&Row, &Row)], of: &[&str], section: usize) {
+    /// For how many seeds it is lower, of how many that both solve; and the p-values of the sign tests.
+    fn orders(
+        &mut self,
+        results: &Results<'_>,
+        pairs: &[(&Row, &Row)],
+        of: &[&str],
+        section: usize,
+    ) -> [Option<f64>; ORDERS.len()] {
         let both: Vec<&(&Row, &Row)> = pairs.iter().filter(|(a, b)| a.is_solved() && b.is_solved()).collect();
-        for name in ["solved_at", "sparsity_error", "test_error"] {
-            let Some(metric) = results.metrics.iter().find(|metric: &&Metric| metric.name == name) else { continue };
-            let values: Vec<(f64, f64)> = both.iter().filter_map(|(a, b)| (metric.of)(a).zip((metric.of)(b))).collect();
-            let lower = values.iter().filter(|(a, b)| a < b).count();
-            let higher = values.iter().filter(|(a, b)| a > b).count();
+        ORDERS.map(|name| {
+            let metric = results.metrics.iter().find(|metric: &&Metric| metric.name == name)?;
+            let signs = both.iter().filter_map(|(a, b)| {
+                let (own, other) = (metric.of)(a).zip((metric.of)(b))?;
+                Some((a.spec.seed(), i64::from(own < other) - i64::from(own > other)))
+            });
+            let seeds = paired::by_seed(signs);
+            let (lower, higher) = seeds.ways();
             self.put(&format!("lower_{name}"), of, section, lower.to_string());
             self.put(&format!("higher_{name}"), of, section, higher.to_string());
-            self.put(&format!("pairs_{name}"), of, section, values.len().to_string());
-            self.put(&format!("sign_p_{name}"), of, section, p_value(paired::fair_coin(lower, lower + higher)));
-        }
+            self.put(&format!("pairs_{name}"), of, section, seeds.seeds().to_string());
+            let p = paired::fair_coin(lower, lower + higher);
+            self.put(&format!("sign_p_{name}"), of, section, p_value(p));
+            Some(p)
+        })
     }
 }
 
@@ -229,10 +251,16 @@ fn noise_mean(row: &Row) -> Option<f64> {
     Some(0.5 * (low.parse::<f64>().ok()? + high.parse::<f64>().ok()?))
 }
 
-fn table(pairs: &[(&Row, &Row)]) -> Pairs {
-    let mut table = Pairs::default();
-    pairs.iter().for_each(|(a, b)| table.add(a.is_solved(), b.is_solved()));
-    table
+/// By what two models are put in order, besides success.
+const ORDERS: [&str; 3] = ["solved_at", "sparsity_error", "test_error"];
+
+fn solved(pairs: &[(&Row, &Row)]) -> Vec<Pair<u64>> {
+    pairs.iter().map(|(a, b)| (a.spec.seed(), a.is_solved(), b.is_solved())).collect()
+}
+
+/// How many seeds the first gains, and how many it loses.
+fn success(solved: &[Pair<u64>]) -> (usize, usize) {
+    paired::by_seed(solved.iter().map(|(seed, a, b)| (seed, i64::from(*a) - i64::from(*b)))).ways()
 }
 
 /// The one in the middle, or the mean of the two that are.

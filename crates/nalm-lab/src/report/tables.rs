@@ -88,7 +88,7 @@ pub(super) fn results(results: &Results<'_>, section: usize) -> Vec<Block> {
     let logged = |group: &Group| experiment.runs[group.runs.clone()].iter().all(|run| run.get("schedule").is_none());
     if cells().any(alike) && groups.clone().all(logged) {
         let note = format!(
-            "Errors are logged every {} steps, so that a run is solved up to so many steps before it is seen to be; where all seeds are seen at the same step, the interval has no width.",
+            "Errors are logged every {} steps, so that a run is solved up to so many steps before it is seen to be; where all seeds are seen at the same step, there is no interval.",
             thousands(LOG_EVERY)
         );
         blocks.insert(1, Block::Text(note));

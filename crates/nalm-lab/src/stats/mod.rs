@@ -1,7 +1,7 @@
 //! Intervals and tests for what many runs amount to, one file each.
 
 pub mod beta;
-pub mod equivalence;
+pub mod difference;
 pub mod gamma;
 pub mod holm;
 pub mod kaplan_meier;

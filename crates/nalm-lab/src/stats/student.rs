@@ -13,12 +13,17 @@ pub fn exceeded_by(tail: f64, df: f64) -> f64 {
 
 /// The mean and its interval, cut to where the quantity lives. One value has no interval, none has no mean.
 pub fn interval(x: &[f64], low: f64, high: f64) -> Estimate {
+    interval_at(x, 0.025, low, high)
+}
+
+/// The same with another share beyond each of its ends.
+pub(super) fn interval_at(x: &[f64], tail: f64, low: f64, high: f64) -> Estimate {
     match x {
         [] => Estimate::NONE,
         [one] => Estimate { mean: Some(*one), ..Estimate::NONE },
         _ => {
             let (n, (mean, deviation)) = (x.len() as f64, moments(x));
-            let half = exceeded_by(0.025, n - 1.0) * deviation / n.sqrt();
+            let half = exceeded_by(tail, n - 1.0) * deviation / n.sqrt();
             Estimate::new(mean, (mean - half).clamp(low, high), (mean + half).clamp(low, high))
         }
     }

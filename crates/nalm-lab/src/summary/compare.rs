@@ -4,9 +4,8 @@ use super::verdict::{self, FROM_THE_END, MARGIN, Verdict};
 use super::{Metric, Over, Results, landscape, metric, noise_bound, show};
 use crate::experiment::{Expectation, Group, Relation};
 use crate::run::{Row, Spec};
-use crate::stats::newcombe::Pairs;
 use crate::stats::shown::{beside, p_value, signed, signed_beside, two};
-use crate::stats::{Estimate, holm, paired};
+use crate::stats::{Estimate, difference, holm, paired};
 use crate::task::Measures;
 use metric::Estimator;
 use std::collections::BTreeSet;
@@ -44,7 +43,7 @@ pub(super) struct Found {
     pub(super) difference: String,
     pub(super) n: usize,
     pub(super) verdict: Option<Verdict>,
-    /// For an order: how many pairs are for it and against it.
+    /// For an order: how many seeds are for it and against it.
     pub(super) order: Option<(usize, usize)>,
 }
 
@@ -225,7 +224,7 @@ impl<'a> Results<'a> {
         };
         let shown = match (relation, rate) {
             (_, Some((k, n))) => rate_in_words(k, n) + metric.words.1,
-            (Relation::Mean(_), None) => {
+            (Relation::Mean(_), None) if estimate.upper.is_some() => {
                 let half = verdict::upper_half(estimate);
                 let mean = estimate.mean.unwrap_or(f64::NAN);
                 format!("{}{} ± {} (n = {n})", metric.words.0, two(mean), two(half))
@@ -246,11 +245,11 @@ impl<'a> Results<'a> {
         Found { ours: shown, difference, n, verdict: Some(verdict), order: None }
     }
 
-    /// The values of two models over the seeds that both have.
-    fn pairs(&self, metric: &Metric, e: &Expectation) -> Vec<(f64, f64)> {
+    /// How many pairs of runs there are over the seeds that both models have; and the values of those that count, each with its seed.
+    fn pairs(&self, metric: &Metric, e: &Expectation) -> (usize, Vec<(u64, f64, f64)>) {
         // All ranges together are those with the same seeds, or some would count more than others.
         let common = e.pooled.then(|| intersection(&self.seeds(e)));
-        let mut pairs = Vec::new();
+        let (mut all, mut pairs) = (0, Vec::new());
         for groups in self.judged(e) {
             let [group, twin] = groups[..] else { continue };
             let twins = self.of(twin);
@@ -259,31 +258,27 @@ impl<'a> Results<'a> {
                 let Some(twin) = twins.iter().copied().find(|twin| row.is_twin_of(twin)) else {
                     continue;
                 };
+                all += 1;
                 let counts = metric.over == Over::All || (row.is_solved() && twin.is_solved());
-                pairs.extend((metric.of)(row).zip((metric.of)(twin)).filter(|_| counts));
+                let values = (metric.of)(row).zip((metric.of)(twin)).filter(|_| counts);
+                pairs.extend(values.map(|(own, other)| (row.spec.seed(), own, other)));
             }
         }
-        pairs
+        (all, pairs)
     }
 
     /// The order of two models, judged once all orders of a kind are known.
     fn order(&self, metric: &Metric, e: &Expectation) -> Option<Found> {
-        let pairs = self.pairs(metric, e);
-        let (above, below) = (pairs.iter().filter(|(a, b)| a > b).count(), pairs.iter().filter(|(a, b)| a < b).count());
-        let order = Some((above, below));
-        (!pairs.is_empty()).then(|| Found {
-            ours: self.both(metric, &pairs),
-            n: pairs.len(),
-            order,
-            ..Found::default()
-        })
+        let (n, pairs) = self.pairs(metric, e);
+        let signs = pairs.iter().map(|(seed, a, b)| (*seed, i64::from(a > b) - i64::from(a < b)));
+        let order = Some(paired::by_seed(signs).ways());
+        (!pairs.is_empty()).then(|| Found { ours: self.both(metric, &pairs), n, order, ..Found::default() })
     }
 
     fn equality(&self, metric: &Metric, e: &Expectation) -> Option<Found> {
-        let pairs = self.pairs(metric, e);
-        let mut counted = Pairs::default();
-        pairs.iter().for_each(|(a, b)| counted.add(*a > 0.0, *b > 0.0));
-        let (difference, verdict) = verdict::equal(&counted);
+        let (n, pairs) = self.pairs(metric, e);
+        let solved: Vec<difference::Pair<u64>> = pairs.iter().map(|(seed, a, b)| (*seed, *a > 0.0, *b > 0.0)).collect();
+        let (difference, verdict) = verdict::equal(&solved);
         // The interval that decided: one that excludes 0, or that of the two tests.
         let (percent, asked) = match verdict {
             Verdict::Differs => (95, String::new()),
@@ -291,19 +286,19 @@ impl<'a> Results<'a> {
         };
         let shown = show(difference, |v| signed_beside(v, MARGIN));
         let shown = format!("{shown} (the {percent} % interval){asked}");
-        let verdict = if self.is_reduced(e, pairs.len()) { Verdict::NotComparable } else { verdict };
+        let verdict = if self.is_reduced(e, n) { Verdict::NotComparable } else { verdict };
         (!pairs.is_empty()).then(|| Found {
             ours: self.both(metric, &pairs),
             difference: shown,
-            n: pairs.len(),
+            n,
             verdict: Some(verdict),
             order: None,
         })
     }
 
     /// Two models beside each other.
-    fn both(&self, metric: &Metric, pairs: &[(f64, f64)]) -> String {
-        let side = |of: fn(&(f64, f64)) -> f64| {
+    fn both(&self, metric: &Metric, pairs: &[(u64, f64, f64)]) -> String {
+        let side = |of: fn(&(u64, f64, f64)) -> f64| {
             let values: Vec<f64> = pairs.iter().map(of).collect();
             match metric.estimator {
                 Estimator::Rate => format!("{}", values.iter().filter(|v| **v > 0.0).count()),
@@ -312,8 +307,8 @@ impl<'a> Results<'a> {
         };
         let n = pairs.len();
         match metric.estimator {
-            Estimator::Rate => format!("{} against {} of {n}", side(|p| p.0), side(|p| p.1)),
-            _ => format!("{} against {} ({n} pair{})", side(|p| p.0), side(|p| p.1), if n == 1 { "" } else { "s" }),
+            Estimator::Rate => format!("{} against {} of {n}", side(|p| p.1), side(|p| p.2)),
+            _ => format!("{} against {} ({n} pair{})", side(|p| p.1), side(|p| p.2), if n == 1 { "" } else { "s" }),
         }
     }
 
@@ -337,10 +332,14 @@ impl<'a> Results<'a> {
             .collect();
         for ((found, adjusted), e) in found.iter_mut().zip(adjusted).zip(expectations) {
             let (Some((above, below)), Some((p, adjusted))) = (found.order, adjusted) else { continue };
-            let test =
-                if self.metric(e).is_some_and(|m| m.estimator == Estimator::Rate) { "McNemar" } else { "sign test" };
+            // Over several ranges a seed counts once.
+            let (counted, test) = match self.metric(e).is_some_and(|m| m.estimator == Estimator::Rate) {
+                _ if e.pooled => (if above == 1 { " seed" } else { " seeds" }, "sign test"),
+                true => ("", "McNemar"),
+                false => ("", "sign test"),
+            };
             let holm = if adjusted != p { format!(", {} after Holm", p_value(adjusted)) } else { String::new() };
-            found.difference = format!("{above} for, {below} against; {test} p = {}{holm}", p_value(p));
+            found.difference = format!("{above}{counted} for, {below} against; {test} p = {}{holm}", p_value(p));
             found.verdict = Some(match self.is_reduced(e, found.n) {
                 true => verdict::reduced(above, below, found.n),
                 false => verdict::order(above, below, adjusted),

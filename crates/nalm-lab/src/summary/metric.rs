@@ -178,6 +178,7 @@ pub fn list() -> Vec<Metric> {
         },
         Metric {
             show: whole,
+            words: ("unsolved for ", " steps"),
             ..Metric::new("unsolved_steps", "restricted mean", Restricted, unsolved_steps).in_tables()
         },
         Metric {

@@ -158,7 +158,7 @@ impl<'a> Results<'a> {
         let mut pairs = Vec::new();
         for group in self.groups(section, model, place) {
             let Some(other) = self.group(section, other, &group.place) else { continue };
-            pairs.extend(self.twins(group, other).map(|(a, b)| (judged(a), judged(b))));
+            pairs.extend(self.twins(group, other).map(|(a, b)| (a.spec.seed(), judged(a), judged(b))));
         }
         (!pairs.is_empty()).then(|| paired::compare(&pairs))
     }
@@ -198,7 +198,8 @@ pub fn of_section(section: &Section) -> String {
 /// An estimate as text.
 pub fn show(e: Estimate, f: impl Fn(f64) -> String) -> String {
     match (e.mean, e.lower, e.upper) {
-        (Some(mean), Some(lower), Some(upper)) => format!("{} [{}, {}]", f(mean), f(lower), f(upper)),
+        // Values that are all alike leave no spread to make an interval of, whatever else could have come.
+        (Some(mean), Some(lower), Some(upper)) if lower < upper => format!("{} [{}, {}]", f(mean), f(lower), f(upper)),
         (Some(mean), ..) => f(mean),
         _ => "–".into(),
     }

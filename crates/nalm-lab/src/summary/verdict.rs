@@ -1,7 +1,6 @@
 //! The rule of verdicts: what we found against what was published, both with their uncertainty.
 
-use crate::stats::newcombe::{self, Pairs};
-use crate::stats::{Estimate, equivalence, wilson};
+use crate::stats::{Estimate, difference, newcombe, wilson};
 
 /// What a comparison amounts to, from the best to the worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -155,9 +154,9 @@ pub fn rate_below((k, n): (usize, usize), bound: f64, published: Option<usize>) 
     }
 }
 
-/// Any other estimate that is said to be below something.
+/// Any other estimate that is said to be below something. Without an interval, as of a single run, it decides nothing.
 pub fn below(e: Estimate, bound: f64) -> Verdict {
-    match (e.mean, e.lower.or(e.mean), e.upper.or(e.mean)) {
+    match (e.mean, e.lower, e.upper) {
         (None, ..) => Verdict::NotRun,
         (_, _, Some(upper)) if upper < bound => Verdict::Consistent,
         (_, Some(lower), _) if lower > bound => Verdict::Differs,
@@ -166,9 +165,13 @@ pub fn below(e: Estimate, bound: f64) -> Verdict {
 }
 
 /// A mean against a published one with its half-width: the difference with both half-widths in quadrature, and what the rounding of two
-/// printed digits leaves open. An interval that is wide beside the published mean agrees with too much to agree with it.
+/// printed digits leaves open. An interval that is wide beside the published mean agrees with too much to agree with it. A mean without an
+/// interval, as a single run has, decides nothing.
 pub fn mean(ours: Estimate, [published, half]: [f64; 2]) -> (Estimate, Verdict) {
     let Some(mean) = ours.mean else { return (Estimate::NONE, Verdict::NotRun) };
+    if ours.upper.is_none() {
+        return (Estimate { mean: Some(mean - published), ..Estimate::NONE }, Verdict::Inconclusive);
+    }
     let own = upper_half(ours);
     let slack = half_unit(published, 2) + half_unit(half, 2);
     let (at, wide) = (mean - published, libm::hypot(own, half) + slack);
@@ -212,15 +215,15 @@ pub fn reduced_together(verdicts: impl IntoIterator<Item = Verdict>) -> Option<V
     directions.reduce(|a, b| if a == b { a } else { Verdict::ReducedNeither })
 }
 
-/// Rates over common seeds that are said to be equal, with the interval that decides: they differ where the 95 % interval excludes 0;
-/// otherwise the 90 % interval of two one-sided tests lies within the margin or not.
-pub fn equal(pairs: &Pairs) -> (Estimate, Verdict) {
-    let difference = newcombe::paired(pairs);
-    match contains_zero(difference) {
-        None => (difference, Verdict::NotRun),
-        Some(false) => (difference, Verdict::Differs),
-        Some(true) if equivalence::holds(pairs, MARGIN) => (equivalence::interval(pairs), Verdict::Consistent),
-        Some(true) => (equivalence::interval(pairs), Verdict::Inconclusive),
+/// Rates over common seeds that are said to be equal, by two one-sided tests: they are where the 90 % interval of their difference lies within
+/// the margin. Otherwise they differ where the 95 % interval excludes 0. The interval is the one that decides.
+pub fn equal<S: Ord>(pairs: &[difference::Pair<S>]) -> (Estimate, Verdict) {
+    let (wide, narrow) = (difference::interval(pairs), difference::narrow_interval(pairs));
+    match contains_zero(wide) {
+        None => (wide, Verdict::NotRun),
+        _ if difference::is_within(pairs, MARGIN) => (narrow, Verdict::Consistent),
+        Some(false) => (wide, Verdict::Differs),
+        Some(true) => (narrow, Verdict::Inconclusive),
     }
 }
 
@@ -284,7 +287,7 @@ mod tests {
         assert_eq!(below(e(Some(1.0), Some(2.0), Some(3.0)), 4.0), Consistent);
         assert_eq!(below(e(Some(1.0), Some(2.0), Some(3.0)), 2.5), Inconclusive);
         assert_eq!(below(e(Some(1.0), Some(2.0), Some(3.0)), 0.5), Differs);
-        assert_eq!([below(e(None, Some(2.0), None), 1.0), below(Estimate::NONE, 1.0)], [Differs, NotRun]);
+        assert_eq!([below(e(None, Some(2.0), None), 1.0), below(Estimate::NONE, 1.0)], [Inconclusive, NotRun]);
     }
 
     /// 1.0e4 ± 2.8e2 stands for anything from 9,500 to 10,500 with a half-width of up to 285; with 200 of our own the halves are 344.
@@ -303,7 +306,9 @@ mod tests {
         assert_eq!([mean(of(4.4), [10.0, 0.0]).1, mean(of(4.6), [10.0, 0.0]).1], [Consistent, Inconclusive]);
         assert_eq!(mean(of(4.6), [20.0, 0.0]).1, Differs, "wide, and still beside it");
         let alone = |x: f64| mean(Estimate { mean: Some(x), lower: None, upper: None }, [0.0, 0.0]).1;
-        assert_eq!([alone(0.0), alone(1e-9), alone(-1e-9)], [Consistent, Differs, Differs]);
+        assert_eq!([alone(0.0), alone(1e-9), alone(-1e-9)], [Inconclusive; 3], "one run decides nothing");
+        let alike = |x: f64| mean(Estimate { mean: Some(x), lower: Some(x), upper: Some(x) }, [0.0, 0.0]).1;
+        assert_eq!([alike(0.0), alike(1e-9), alike(-1e-9)], [Consistent, Differs, Differs]);
         assert_eq!(mean(Estimate::NONE, [1.0, 1.0]).1, NotRun);
         assert_eq!((half_unit(1.0e4, 2), half_unit(0.034, 2), half_unit(0.0, 2)), (500.0, 0.000_5, 0.0));
     }
@@ -318,15 +323,21 @@ mod tests {
 
     #[test]
     fn equality_takes_two_one_sided_tests() {
-        let verdict = |both, first, second, neither| equal(&Pairs { both, first, second, neither }).1;
+        let pairs = |both, first, second, neither| {
+            let ways = [(both, true, true), (first, true, false), (second, false, true), (neither, false, false)];
+            let all = ways.into_iter().flat_map(|(n, a, b)| std::iter::repeat_n((a, b), n));
+            all.enumerate().map(|(seed, (a, b))| (seed as u64, a, b)).collect::<Vec<_>>()
+        };
+        let verdict = |both, first, second, neither| equal(&pairs(both, first, second, neither)).1;
         assert_eq!(verdict(21, 0, 0, 4), Consistent);
         assert_eq!(verdict(4, 0, 0, 1), Inconclusive);
         assert_eq!(verdict(5, 10, 0, 10), Differs);
         assert_eq!(verdict(0, 0, 0, 0), NotRun);
+        // A small difference may be certain, and still be small.
+        assert_eq!(verdict(800, 100, 0, 100), Consistent);
         // At 95 % the interval goes to 0.254, beyond the margin; at 90 %, by which it is judged, to 0.226.
-        let pairs = Pairs { both: 17, first: 3, second: 1, neither: 4 };
-        let (shown, found) = equal(&pairs);
-        let wider = newcombe::paired(&pairs);
+        let (shown, found) = equal(&pairs(17, 3, 1, 4));
+        let wider = difference::interval(&pairs(17, 3, 1, 4));
         assert_eq!(found, Consistent);
         assert!(shown.upper.unwrap() < MARGIN && wider.upper.unwrap() > MARGIN, "{shown:?} {wider:?}");
     }
