@@ -815,7 +815,8 @@ pub(crate) struct Stats {
     #[arg(long)]
     pub(crate) csv: bool,
     /// Compare two values of the first grouping column over common seeds: McNemar's test on success, the sign test on
-    /// solved-at; and the log-rank test over all runs, with the seeds that would be needed to decide.
+    /// solved-at; and the log-rank test over all runs, with the seeds that would be needed to decide. Over several
+    /// settings a seed counts once, for whoever does better at more of them, and there is no log-rank test.
     #[arg(long, value_name = "A,B")]
     pub(crate) paired: Option<String>,
 }

@@ -582,6 +582,15 @@ fn statistics_from_a_pipe_and_as_csv() {
     std::fs::write(here.join("brief.csv"), "unit,seed,solved\nA,0,true\nA,1,false\nB,0,true\nB,1,true\n").unwrap();
     let cut = |line: &str| line.rsplit_once(',').unwrap().0.to_string() + "\n";
     std::fs::write(here.join("no-sparsity.csv"), RUNS.lines().map(cut).collect::<String>()).unwrap();
+    // Two ranges with the same seeds: A gains one of them with three seeds of four, and loses none.
+    let two: String = (0..4)
+        .flat_map(|seed| {
+            [("r", true, true), ("s", true, seed == 3)].map(|(range, a, b)| {
+                format!("{range},A,{seed},{a},1000\n{range},B,{seed},{b},{}\n", if b { "2000" } else { "" })
+            })
+        })
+        .collect();
+    std::fs::write(here.join("two.csv"), format!("range,unit,seed,solved,solved_at\n{two}")).unwrap();
     std::fs::write(here.join("no-seed.csv"), "unit,solved\nA,true\n").unwrap();
     look(
         "statistics",
@@ -591,6 +600,7 @@ fn statistics_from_a_pipe_and_as_csv() {
             &["stats", "runs.csv", "--csv"],
             &["stats", "runs.csv", "--paired", "A,B"],
             &["stats", "runs.csv", "--paired", "A,B", "--csv"],
+            &["stats", "two.csv", "--paired", "A,B"],
             &["stats", "brief.csv"],
             &["stats", "no-sparsity.csv"],
             &["stats", "no-sparsity.csv", "--csv"],

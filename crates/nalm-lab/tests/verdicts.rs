@@ -321,6 +321,12 @@ fn orders_are_adjusted_for_how_many_ranges_were_looked_at() {
     let pooled = load(&format!("{}{order}pooled = true\n", FILE.replace("seeds = 4", "seeds = 10")));
     let found = registry.results(&pooled, &contents).comparisons();
     assert_eq!((found.len(), found[0].ours.as_str()), (1, "19 against 1 of 20"));
+    // A seed counts once: nine gain a range more than they lose, and one gains one and loses one.
+    assert_eq!(found[0].difference, "9 seeds for, 0 against; sign test p = 0.0039");
+    // A seed alone is no direction, on however many ranges it stands.
+    let alone = format!("{}{order}pooled = true\nsteps = 1000000\n", FILE.replace("seeds = 4", "seeds = 1"));
+    let found = registry.results(&load(&alone), &contents).comparisons();
+    assert_eq!(found[0].verdict, Verdict::NotComparable);
 }
 
 /// What is said about all ranges together is not said about those that happen to be run.

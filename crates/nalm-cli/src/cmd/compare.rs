@@ -324,8 +324,8 @@ fn as_text(results: &Results<'_>) -> String {
             // With ranges, short heads leave room for the names of models.
             let (tested, about): (&[&str], _) = match placed {
                 true => (
-                    &["alone", "missed", "p", "Holm p", "sooner", "later", "p"],
-                    "\np: of McNemar's test, and of the sign test over seeds that both solve",
+                    &["alone", "missed", "p", "Holm p", "sooner", "later", "Holm p"],
+                    "\np: of McNemar's test, and of the sign test over seeds that both solve; together, a seed counts once, for the unit that does better at more ranges",
                 ),
                 false => (&["alone", "missed", "McNemar p", "sooner", "later", "sign test p"], ""),
             };
@@ -348,7 +348,9 @@ fn tests(model: &str, at: &Against<'_>, placed: bool) -> Vec<String> {
     let name = [model.into()].into_iter().chain(placed.then(together));
     let holm = placed.then(|| at.holm_p.map_or("–".into(), p_value));
     let tested = [counts(p.only_a), counts(p.only_b), p_value(p.mcnemar_p)].into_iter().chain(holm);
-    name.chain(tested).chain([counts(p.a_first), counts(p.b_first), p_value(p.sign_test_p)]).collect()
+    let alone = (p.both_solved > 0).then_some(p.sign_test_p);
+    let sign = if placed && at.place.is_some() { at.sign_holm_p } else { alone };
+    name.chain(tested).chain([counts(p.a_first), counts(p.b_first), sign.map_or("–".into(), p_value)]).collect()
 }
 
 /// The success rate and its interval on a line from 0 to 1.
@@ -382,7 +384,8 @@ fn as_json(arguments: &Compare, results: &Results<'_>) -> Value {
             let p = at.found;
             json!({"a": experiment.models[model], "b": experiment.models[baseline], "range": at.at, "pairs": p.pairs,
                 "success": {"only_a": p.only_a, "only_b": p.only_b, "mcnemar_p": p.mcnemar_p, "holm_p": at.holm_p},
-                "solved_at": {"both_solved": p.both_solved, "a_first": p.a_first, "b_first": p.b_first, "sign_test_p": p.sign_test_p}})
+                "solved_at": {"both_solved": p.both_solved, "a_first": p.a_first, "b_first": p.b_first, "sign_test_p": p.sign_test_p,
+                    "holm_p": at.sign_holm_p.filter(|_| at.place.is_some())}})
         };
         results.against(0, model, baseline).into_iter().map(one).collect::<Vec<_>>()
     };

@@ -406,7 +406,8 @@ fn compare(table: &Table, pair: &str, arguments: &Stats) -> Result<()> {
     let alike = p.pairs - p.only_a - p.only_b;
     let counted = Pairs { both: alike, first: p.only_a, second: p.only_b, neither: 0 };
     let strata = strata.iter().map(|(a, b)| (a.as_slice(), b.as_slice()));
-    let ranked = if table.has_steps { log_rank::test(strata.clone()) } else { None };
+    // Runs of a seed need not be independent, as this test takes them to be.
+    let ranked = if table.has_steps && !repeated { log_rank::test(strata.clone()) } else { None };
     let runs = strata.map(|(a, b)| a.len() + b.len()).sum();
     let needed = (power::mcnemar(&counted), ranked.as_ref().and_then(|found| power::log_rank(found, runs)));
     if arguments.csv {
@@ -458,13 +459,14 @@ fn compare(table: &Table, pair: &str, arguments: &Stats) -> Result<()> {
         false => String::new(),
     };
     writeln!(out, "{found} of runs with the same seed{over}{once}")?;
+    let test = if repeated { "sign test" } else { "McNemar" };
     write!(
         out,
         "{}",
         paragraph(
             "success    ",
             &" ".repeat(11),
-            &format!("only {a}: {}, only {b}: {}, McNemar p = {}", p.only_a, p.only_b, p_value(p.mcnemar_p))
+            &format!("only {a}: {}, only {b}: {}, {test} p = {}", p.only_a, p.only_b, p_value(p.mcnemar_p))
         )
     )?;
     if table.has_steps {
@@ -499,11 +501,7 @@ fn compare(table: &Table, pair: &str, arguments: &Stats) -> Result<()> {
             paragraph(
                 "log-rank   ",
                 &" ".repeat(11),
-                &format!(
-                    "chi2 = {:.2}, p = {}, over all runs, solved or not, taken as independent",
-                    found.chi2,
-                    p_value(found.p)
-                )
+                &format!("chi2 = {:.2}, p = {}, over all runs, solved or not", found.chi2, p_value(found.p))
             )
         )?;
     }
@@ -514,7 +512,7 @@ fn compare(table: &Table, pair: &str, arguments: &Stats) -> Result<()> {
         None => format!("no difference is seen in {what}"),
     };
     let ranked = ranked.map(|found| found.p);
-    let steps = match table.has_steps {
+    let steps = match table.has_steps && !repeated {
         true => format!(", {}", seeds(needed.1, ranked, "the log-rank test")),
         false => String::new(),
     };

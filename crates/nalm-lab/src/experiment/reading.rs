@@ -28,7 +28,12 @@ pub fn value(text: &str) -> Option<Value> {
 
 /// Whether something in a value is nan or infinite, which TOML has and records have not.
 fn has_null(value: &Value) -> bool {
-    value.is_null() || value.as_array().is_some_and(|all| all.iter().any(has_null))
+    let within = |value: &Value| match value {
+        Value::Array(all) => all.iter().any(has_null),
+        Value::Object(all) => all.values().any(has_null),
+        _ => false,
+    };
+    value.is_null() || within(value)
 }
 
 /// An error of the reader as one sentence, after the line that it is about.

@@ -209,8 +209,12 @@ fn rules(evidence: &[Evidence<'_>]) -> Vec<String> {
     let mut exceptions: Vec<String> = Vec::new();
     for Evidence { results, name, .. } in evidence {
         let reason = results.experiment.expectations.iter().find_map(|e| e.enough.as_deref());
-        exceptions.extend(reason.map(|reason| format!(" The exception is {name}: {reason}.")));
+        exceptions.extend(reason.map(|reason| format!("{name}, because {reason}")));
     }
+    let exceptions = match exceptions.is_empty() {
+        true => String::new(),
+        false => format!(" Shorter, and counted all the same: {}.", exceptions.join("; ")),
+    };
     let percent = 100.0 * WIDE;
     vec![
         format!(
@@ -231,13 +235,13 @@ fn rules(evidence: &[Evidence<'_>]) -> Vec<String> {
             .into(),
         format!(
             "Equality: two one-sided tests at 5 %, which is to say that the 90 % interval of the difference lies within ± {MARGIN}; rates of which \
-             that is not so differ if the 95 % interval excludes 0. Identical: the published random streams, length and seeds give the published count of a rate, or the \
-             published digits of a mean."
+             that is not so differ if the 95 % interval excludes 0. Identical: the published random streams, length (or enough of it, see below) and seeds give the published \
+             count of a rate, or the published digits of a mean."
         ),
         format!(
             "Runs that are shorter than the published ones, and images at a reduced scale or in fewer than five folds, count in none of the first five \
              numbers; an order of theirs says which way it goes, if it is of at least {PAIRS} pairs and all experiments that have one agree.{}",
-            exceptions.concat()
+            exceptions
         ),
         "Pairs and thresholds are of one version of the numerics. A rate over all ranges together is not run while one of them lacks seeds that \
          others have; an order over all ranges is over the seeds that all of them have, and counts a seed once, for whoever does better at more of \

@@ -155,8 +155,9 @@ fn threshold_text(thresholds: &Thresholds) -> String {
     let list = |seeds: &[u64]| seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
     let (n, used, dropped) = (thresholds.used.len(), list(&thresholds.used), list(&thresholds.dropped));
     let text = format!(
-        "Thresholds from {n} reference runs (seeds {used}), {} degrees of freedom: mean + t s / sqrt(n), t the 99 % point of Student's distribution.",
-        n - 1
+        "Thresholds from {n} reference runs (seeds {used}), {} degree{} of freedom: mean + t s / sqrt(n), t the 99 % point of Student's distribution.",
+        n - 1,
+        if n == 2 { "" } else { "s" }
     );
     if dropped.is_empty() {
         return text;

@@ -7,7 +7,7 @@ use crate::stats::shown::{p_value, two};
 use crate::stats::{holm, paired};
 use crate::summary::{Cell, Metric, Results, rate_in_words, show};
 use crate::task::Measures;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Numbers of cells by metric, model, place and section, and of pairs by model, baseline, place and section; without the section, and
 /// without an empty place, where that is enough. `all ranges` takes the place of a range where ranges are taken together.
@@ -177,6 +177,15 @@ impl Numbers<'_> {
         if every.is_empty() {
             return;
         }
+        // All ranges together are the seeds that all of them have.
+        let seeds = |place: &str| {
+            let own = tables.iter().find(|(name, _)| name == place);
+            own.map_or(BTreeSet::new(), |(_, solved): &(String, Vec<Pair<u64>>)| {
+                solved.iter().map(|pair| pair.0).collect()
+            })
+        };
+        let common = tables.iter().map(|(place, _)| seeds(place)).reduce(|a, b| &a & &b).unwrap_or_default();
+        every.retain(|(own, _)| common.contains(&own.spec.seed()));
         self.orders(results, &every, &[&label, &base, ALL], section);
         // One test a metric at every place, in the same order.
         for (k, name) in ORDERS.iter().enumerate() {
@@ -226,7 +235,8 @@ impl Numbers<'_> {
             self.put(&format!("pairs_{name}"), of, section, seeds.seeds().to_string());
             let p = paired::fair_coin(lower, lower + higher);
             self.put(&format!("sign_p_{name}"), of, section, p_value(p));
-            Some(p)
+            // Without a seed that both solve there is no test.
+            (seeds.seeds() > 0).then_some(p)
         })
     }
 }

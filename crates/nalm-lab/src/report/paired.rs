@@ -8,6 +8,9 @@ use crate::stats::{holm, log_rank};
 use crate::summary::{Against, Results, of_section, survival};
 use crate::task::Measures;
 
+/// What the last row of each model counts.
+const TOGETHER: &str = "All ranges together: each seed that all ranges have counts once, for the unit that does better at more of them; the p-value is that of a sign test.";
+
 pub(super) fn tables(results: &Results<'_>) -> Vec<Block> {
     let experiment = results.experiment;
     let mut blocks = Vec::new();
@@ -32,11 +35,12 @@ pub(super) fn tables(results: &Results<'_>) -> Vec<Block> {
                 let ranked =
                     all.iter().map(|at| at.place.and_then(|place| log_rank(results, k, *model, baseline, place)));
                 let ranked = by_place(all, ranked.collect());
-                let signs = by_place(all, all.iter().map(|at| Some(at.found.sign_test_p)).collect());
-                for (at, (sign, ranked)) in all.iter().zip(signs.into_iter().zip(ranked)) {
+                for (at, ranked) in all.iter().zip(ranked) {
                     let (p, place) = (&at.found, several.then(|| (section.varied.as_str(), at.at.clone())));
                     let holm = several.then(|| ("after Holm", at.holm_p.map_or("–".into(), p_value)));
                     let shown = |p: Option<f64>| p.map_or("–".into(), p_value);
+                    // Over all ranges together there is one test, and nothing to adjust.
+                    let sign = at.sign_holm_p.or((at.place.is_none() && p.both_solved > 0).then_some(p.sign_test_p));
                     let tested = [
                         ("seeds", p.pairs.to_string()),
                         ("only it solves", p.only_a.to_string()),
@@ -53,7 +57,12 @@ pub(super) fn tables(results: &Results<'_>) -> Vec<Block> {
                     rows.push([name].into_iter().chain(place).chain(tested).chain(holm).chain(timed).collect());
                 }
             }
-            blocks.extend(table(&format!("Seed by seed against {base}{}", of_section(section)), rows));
+            let together = found.iter().flat_map(|(_, all)| all).any(|at| at.place.is_none());
+            let mut own = table(&format!("Seed by seed against {base}{}", of_section(section)), rows);
+            if together {
+                own.insert(1, Block::Text(TOGETHER.into()));
+            }
+            blocks.extend(own);
         }
     }
     blocks

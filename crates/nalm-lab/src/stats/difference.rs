@@ -52,7 +52,11 @@ fn at<S: Ord>(pairs: &[Pair<S>], z: f64, tail: f64) -> Estimate {
         }
         return paired_at(&counted, z);
     }
-    student::interval_at(&means, tail, -1.0, 1.0)
+    // Whatever else they all have in common leaves no spread to make an interval of.
+    match means.iter().all(|mean| *mean == means[0]) {
+        true => Estimate { mean: Some(means[0]), ..Estimate::NONE },
+        false => student::interval_at(&means, tail, -1.0, 1.0),
+    }
 }
 
 #[cfg(test)]
@@ -98,6 +102,15 @@ mod tests {
         );
         assert!((e.lower.unwrap() - (0.5 - 3.182_446 * 0.204_124)).abs() < 1e-5, "{e:?}");
         assert!((narrow.lower.unwrap() - (0.5 - 2.353_363 * 0.204_124)).abs() < 1e-5, "{narrow:?}");
+        // Seeds that all gain one of their two places leave no spread, and one seed has none: no interval, and nothing is equal.
+        let one_of_two = |seeds: u64| -> Vec<Pair<u64>> {
+            (0..seeds).flat_map(|seed| [(seed, true, false), (seed, true, true)]).collect()
+        };
+        for seeds in [1, 2, 20] {
+            let e = interval(&one_of_two(seeds));
+            assert_eq!((e.mean, e.lower, e.upper), (Some(0.5), None, None));
+            assert!(!is_within(&one_of_two(seeds), 0.9));
+        }
         // Without any difference there is no spread: as many pairs as seeds that agree.
         let alike: Vec<Pair<u64>> = (0..60).map(|k| (k / 3, true, true)).collect();
         assert_eq!(interval(&alike), newcombe::paired(&Pairs { both: 20, ..Pairs::default() }));

@@ -1,4 +1,4 @@
-//! Two models over common seeds: range by range, and over all ranges together, which is another question and has the same seeds several times.
+//! Two models over common seeds: range by range, and over all ranges together, which is another question and counts each seed once.
 
 use super::Results;
 use crate::run::Spec;
@@ -16,6 +16,8 @@ pub struct Against<'a> {
     pub found: Paired,
     /// McNemar's p-value, adjusted by Holm for how many places were looked at; nothing for all of them together.
     pub holm_p: Option<f64>,
+    /// The sign test's p-value, adjusted likewise; nothing where no seed is solved by both.
+    pub sign_holm_p: Option<f64>,
 }
 
 impl<'a> Results<'a> {
@@ -36,15 +38,18 @@ impl<'a> Results<'a> {
             let found = self.paired(section, model, other, Some(place));
             // What neither of them has is not what sets them apart.
             let at = self.experiment.shared([mine, theirs]);
-            all.extend(found.map(|found| Against { place: Some(place), at, found, holm_p: None }));
+            all.extend(found.map(|found| Against { place: Some(place), at, found, holm_p: None, sign_holm_p: None }));
         }
         let adjusted = holm::adjust(&all.iter().map(|at| at.found.mcnemar_p).collect::<Vec<_>>());
         all.iter_mut().zip(adjusted).for_each(|(at, p)| at.holm_p = Some(p));
+        let mut timed: Vec<&mut Against<'a>> = all.iter_mut().filter(|at| at.found.both_solved > 0).collect();
+        let adjusted = holm::adjust(&timed.iter().map(|at| at.found.sign_test_p).collect::<Vec<_>>());
+        timed.iter_mut().zip(adjusted).for_each(|(at, p)| at.sign_holm_p = Some(p));
         // Values of a setting are no ranges: over all of them together there is no question.
         if own.axis.is_none() && all.len() > 1 {
             let together = self.paired(section, model, other, None);
             let at = format!("all {} together", all.len());
-            all.extend(together.map(|found| Against { place: None, at, found, holm_p: None }));
+            all.extend(together.map(|found| Against { place: None, at, found, holm_p: None, sign_holm_p: None }));
         }
         all
     }

@@ -43,8 +43,8 @@ pub(super) struct Found {
     pub(super) difference: String,
     pub(super) n: usize,
     pub(super) verdict: Option<Verdict>,
-    /// For an order: how many seeds are for it and against it.
-    pub(super) order: Option<(usize, usize)>,
+    /// For an order: how many seeds are for it and against it, and of how many.
+    pub(super) order: Option<(usize, usize, usize)>,
 }
 
 /// Fewer folds than this say nothing about a published mean over folds.
@@ -271,7 +271,9 @@ impl<'a> Results<'a> {
     fn order(&self, metric: &Metric, e: &Expectation) -> Option<Found> {
         let (n, pairs) = self.pairs(metric, e);
         let signs = pairs.iter().map(|(seed, a, b)| (*seed, i64::from(a > b) - i64::from(a < b)));
-        let order = Some(paired::by_seed(signs).ways());
+        let seeds = paired::by_seed(signs);
+        let (above, below) = seeds.ways();
+        let order = Some((above, below, seeds.seeds()));
         (!pairs.is_empty()).then(|| Found { ours: self.both(metric, &pairs), n, order, ..Found::default() })
     }
 
@@ -279,14 +281,15 @@ impl<'a> Results<'a> {
         let (n, pairs) = self.pairs(metric, e);
         let solved: Vec<difference::Pair<u64>> = pairs.iter().map(|(seed, a, b)| (*seed, *a > 0.0, *b > 0.0)).collect();
         let (difference, verdict) = verdict::equal(&solved);
-        // The interval that decided: one that excludes 0, or that of the two tests.
-        let (percent, asked) = match verdict {
-            Verdict::Differs => (95, String::new()),
-            _ => (90, format!(", equal within ± {MARGIN}?")),
+        // The interval that decided, if there is any: one that excludes 0, or that of the two tests.
+        let which = match (verdict, difference.upper) {
+            (_, None) => String::new(),
+            (Verdict::Differs, _) => " (the 95 % interval)".into(),
+            _ => format!(" (the 90 % interval), equal within ± {MARGIN}?"),
         };
-        let shown = show(difference, |v| signed_beside(v, MARGIN));
-        let shown = format!("{shown} (the {percent} % interval){asked}");
-        let verdict = if self.is_reduced(e, n) { Verdict::NotComparable } else { verdict };
+        let shown = show(difference, |v| signed_beside(v, MARGIN)) + &which;
+        let seeds: BTreeSet<u64> = pairs.iter().map(|(seed, ..)| *seed).collect();
+        let verdict = if self.is_reduced(e, seeds.len()) { Verdict::NotComparable } else { verdict };
         (!pairs.is_empty()).then(|| Found {
             ours: self.both(metric, &pairs),
             difference: shown,
@@ -318,7 +321,7 @@ impl<'a> Results<'a> {
         let family = |e: &Expectation| {
             (e.section, e.model, e.relation, e.metric.clone(), e.pooled, e.claim.clone(), e.source.clone())
         };
-        let p = |(above, below): (usize, usize)| paired::fair_coin(above, above + below);
+        let p = |(above, below, _): (usize, usize, usize)| paired::fair_coin(above, above + below);
         let adjusted: Vec<Option<(f64, f64)>> = (0..found.len())
             .map(|k| {
                 let own = found[k].order?;
@@ -331,7 +334,7 @@ impl<'a> Results<'a> {
             })
             .collect();
         for ((found, adjusted), e) in found.iter_mut().zip(adjusted).zip(expectations) {
-            let (Some((above, below)), Some((p, adjusted))) = (found.order, adjusted) else { continue };
+            let (Some((above, below, seeds)), Some((p, adjusted))) = (found.order, adjusted) else { continue };
             // Over several ranges a seed counts once.
             let (counted, test) = match self.metric(e).is_some_and(|m| m.estimator == Estimator::Rate) {
                 _ if e.pooled => (if above == 1 { " seed" } else { " seeds" }, "sign test"),
@@ -340,8 +343,8 @@ impl<'a> Results<'a> {
             };
             let holm = if adjusted != p { format!(", {} after Holm", p_value(adjusted)) } else { String::new() };
             found.difference = format!("{above}{counted} for, {below} against; {test} p = {}{holm}", p_value(p));
-            found.verdict = Some(match self.is_reduced(e, found.n) {
-                true => verdict::reduced(above, below, found.n),
+            found.verdict = Some(match self.is_reduced(e, seeds) {
+                true => verdict::reduced(above, below, seeds),
                 false => verdict::order(above, below, adjusted),
             });
         }
@@ -367,7 +370,12 @@ fn counted(metric: &Metric, rows: &[&Row]) -> (usize, usize) {
 
 /// Whether rows are of the published streams, length and seeds, which are the first ones, and as many as were published.
 fn is_published_run(e: &Expectation, rows: &[&Row]) -> bool {
-    let same = |row: &&Row| row.spec.text("stream") == "reference" && row.spec.whole("steps") == e.steps;
+    // Shorter runs are the published ones if their file says why that changes nothing.
+    let is_long = |row: &Row| match e.enough {
+        Some(_) => row.spec.whole("steps") <= e.steps,
+        None => row.spec.whole("steps") == e.steps,
+    };
+    let same = |row: &&Row| row.spec.text("stream") == "reference" && is_long(row);
     let mut seeds: Vec<u64> = rows.iter().map(|row| row.spec.seed()).collect();
     seeds.sort_unstable();
     e.steps.is_some() && e.n == Some(rows.len()) && rows.iter().all(same) && seeds.into_iter().eq(0..rows.len() as u64)

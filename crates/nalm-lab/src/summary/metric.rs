@@ -178,7 +178,7 @@ pub fn list() -> Vec<Metric> {
         },
         Metric {
             show: whole,
-            words: ("unsolved for ", " steps"),
+            words: ("", " steps unsolved"),
             ..Metric::new("unsolved_steps", "restricted mean", Restricted, unsolved_steps).in_tables()
         },
         Metric {

@@ -26,7 +26,7 @@ use crate::stats::Estimate;
 use crate::stats::paired::{self, Judged, Paired};
 use crate::store::Contents;
 use crate::task::{Catalogue, Measures};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The rows of an experiment, in the order of its runs. Identities are hashes, so they are looked up once.
 pub struct Results<'a> {
@@ -152,14 +152,19 @@ impl<'a> Results<'a> {
         self.experiment.groups.iter().filter(here)
     }
 
-    /// Two models of a section over the seeds that both have, at one place or at all; nothing if there are none.
+    /// Two models of a section over the seeds that both have, at one place or at all, where it takes seeds that all places have; nothing if
+    /// there are none.
     pub fn paired(&self, section: usize, model: usize, other: usize, place: Option<&str>) -> Option<Paired> {
         let judged = |row: &Row| Judged { solved: row.is_solved(), solved_at: row.solved_at() };
         let mut pairs = Vec::new();
+        let mut common: Option<BTreeSet<u64>> = None;
         for group in self.groups(section, model, place) {
             let Some(other) = self.group(section, other, &group.place) else { continue };
+            let seeds: BTreeSet<u64> = self.twins(group, other).map(|(row, _)| row.spec.seed()).collect();
+            common = Some(common.map_or_else(|| seeds.clone(), |common| &common & &seeds));
             pairs.extend(self.twins(group, other).map(|(a, b)| (a.spec.seed(), judged(a), judged(b))));
         }
+        pairs.retain(|(seed, ..)| common.as_ref().is_some_and(|common| common.contains(seed)));
         (!pairs.is_empty()).then(|| paired::compare(&pairs))
     }
 

@@ -166,7 +166,7 @@ pub fn below(e: Estimate, bound: f64) -> Verdict {
 
 /// A mean against a published one with its half-width: the difference with both half-widths in quadrature, and what the rounding of two
 /// printed digits leaves open. An interval that is wide beside the published mean agrees with too much to agree with it. A mean without an
-/// interval, as a single run has, decides nothing.
+/// interval, as a single run has, decides nothing; runs that are all alike have one without width.
 pub fn mean(ours: Estimate, [published, half]: [f64; 2]) -> (Estimate, Verdict) {
     let Some(mean) = ours.mean else { return (Estimate::NONE, Verdict::NotRun) };
     if ours.upper.is_none() {
@@ -220,7 +220,8 @@ pub fn reduced_together(verdicts: impl IntoIterator<Item = Verdict>) -> Option<V
 pub fn equal<S: Ord>(pairs: &[difference::Pair<S>]) -> (Estimate, Verdict) {
     let (wide, narrow) = (difference::interval(pairs), difference::narrow_interval(pairs));
     match contains_zero(wide) {
-        None => (wide, Verdict::NotRun),
+        None if wide.mean.is_none() => (wide, Verdict::NotRun),
+        None => (wide, Verdict::Inconclusive),
         _ if difference::is_within(pairs, MARGIN) => (narrow, Verdict::Consistent),
         Some(false) => (wide, Verdict::Differs),
         Some(true) => (narrow, Verdict::Inconclusive),
@@ -333,6 +334,9 @@ mod tests {
         assert_eq!(verdict(4, 0, 0, 1), Inconclusive);
         assert_eq!(verdict(5, 10, 0, 10), Differs);
         assert_eq!(verdict(0, 0, 0, 0), NotRun);
+        // One seed at two places has no interval; neither have seeds that differ by the same amount.
+        let twice = [(0_u64, true, false), (0, true, true)];
+        assert_eq!(equal(&twice).1, Inconclusive);
         // A small difference may be certain, and still be small.
         assert_eq!(verdict(800, 100, 0, 100), Consistent);
         // At 95 % the interval goes to 0.254, beyond the margin; at 90 %, by which it is judged, to 0.226.
