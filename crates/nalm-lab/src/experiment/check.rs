@@ -498,7 +498,8 @@ impl Checker<'_> {
         match seeds {
             Seeds::Count(_) => Ok((0..n).collect()),
             Seeds::List(list) => {
-                self.ensure(n <= planned, || format!("{place} has {} seeds, fewer than {n}", list.len()))?;
+                let s = if list.len() == 1 { "" } else { "s" };
+                self.ensure(n <= planned, || format!("{place} has {} seed{s}, fewer than {n}", list.len()))?;
                 // The same run several times would be counted as several.
                 let mut seen = BTreeSet::new();
                 let twice = list.iter().find(|seed| !seen.insert(**seed));
