@@ -237,7 +237,7 @@ fn a_sweep_takes_the_place_of_the_ranges() {
     let experiment = Registry::default().load("second-order-limits", &Overrides::preset("paper")).unwrap();
     let place = experiment.sections.iter().position(|section| section.name == "label noise on U[1.1,1.2)").unwrap();
     let section = &experiment.sections[place];
-    assert_eq!(section.axis.as_deref(), Some("label_noise: relative deviation of the targets"));
+    assert_eq!(section.axis.as_deref(), Some("label noise"));
     assert_eq!(section.places, ["1e-7", "1e-6", "1e-5", "1e-4", "0.001", "0.01"]);
     for group in experiment.groups.iter().filter(|group| group.section == place) {
         let run = &experiment.runs[group.runs.start];

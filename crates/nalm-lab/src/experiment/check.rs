@@ -597,7 +597,7 @@ impl Checker<'_> {
                 into.groups.push(Group { section: own, model: index, place, parts, runs, last_layer });
             }
         }
-        let axis = sweep.first().map(|place| place.axis(self.catalogue, task));
+        let axis = sweep.first().map(|place| place.axis());
         let varied = sweep.first().map_or("range".into(), Place::names);
         let (task, measures) = (task.name().to_string(), task.measures());
         let places = places.into_iter().map(|place| place.label).collect();
