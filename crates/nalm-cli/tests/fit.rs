@@ -551,6 +551,7 @@ fn a_row_breaks_a_formula_without_a_value_there() {
             let text = String::from_utf8_lossy(&output.stdout);
             let y = row.rsplit(',').next().unwrap();
             assert!(text.starts_with(&format!("line 2: y is {y}, the formula has no value there\n1 of")), "{text}");
+            assert!(text.contains(" breaks y = "), "{text}");
             assert_eq!(output.status.code(), Some(1), "{text}");
             let found: Value =
                 serde_json::from_slice(&nalm(here, &["check", "m.json", "rows.csv", "--json"]).stdout).unwrap();

@@ -96,7 +96,8 @@ pub(crate) fn run(registry: &Registry, arguments: &Check) -> Result<()> {
             let formula = format!("{} = {}", model.target, model.formula);
             let (broken, rows) = (found.broken, found.rows);
             let rows = if rows == 1 { "the one row".into() } else { format!("{rows} rows") };
-            let text = format!("{broken} of {rows} break {}", crate::shown(&formula));
+            let verb = if broken == 1 { "breaks" } else { "break" };
+            let text = format!("{broken} of {rows} {verb} {}", crate::shown(&formula));
             write!(out, "{}", paragraph("", "  ", &text))?;
             if found.missing > 0 {
                 let (lack, were) = if found.missing == 1 { ("row lacks", "was") } else { ("rows lack", "were") };
