@@ -181,7 +181,7 @@ pub(crate) enum Verb {
         what: Option<Bench>,
     },
     /// Completions for a shell, to the standard output.
-    #[command(after_help = "Example: nalm completions bash > ~/.local/share/bash-completion/completions/nalm")]
+    #[command(after_help = "Example:\n  nalm completions bash > ~/.local/share/bash-completion/completions/nalm")]
     Completions {
         /// The shell.
         shell: clap_complete::Shell,
@@ -225,7 +225,7 @@ pub(crate) enum Listing {
 /// Train one network on one task.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  nalm train --module snmu --range 'U[-2,-1)' --seed 3\n  nalm train --task arithmetic --module snmu --range 'U[-2,2)' --steps 20000\n  nalm train --task arithmetic --module snmu --range 'U[1.1,1.2)' --schedule second-order\n  nalm train --module real-npu --operation div --range 'U[1,2)' --test-range 'U[2,6)' --json\n  nalm train --task table --data measurements.csv --target watts --module nmu\n  nalm train --task arithmetic --layers 'nau 100->3, nau 3->2, snmu' --steps 20000"
+    after_help = "Examples:\n  nalm train --module snmu --range 'U[-2,-1)' --seed 3\n  nalm train --task arithmetic --module snmu --range 'U[-2,2)' --steps 20000\n  nalm train --task arithmetic --module snmu --range 'U[1.1,1.2)' \\\n    --schedule second-order\n  nalm train --module real-npu --operation div --range 'U[1,2)' \\\n    --test-range 'U[2,6)' --json\n  nalm train --task table --data measurements.csv --target watts --module nmu\n  nalm train --task arithmetic --layers 'nau 100->3, nau 3->2, snmu' \\\n    --steps 20000"
 )]
 pub(crate) struct Train {
     /// The unit, with options such as 'snmu noise=U[1,2]'; in the arithmetic task, the one behind a NAU [default: nmu]
@@ -296,7 +296,7 @@ pub(crate) struct Train {
 /// Train several units with the same seeds and compare them. Runs are kept in the store, so that asking again costs nothing.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  nalm compare nmu snmu --range 'U[-2,-1)'\n  nalm compare nmu snmu 'snmu noise=U[1,2]' --range 'U[3,4)' --test-range 'U[4,10)' --seeds 25\n  nalm compare nmu snmu --task arithmetic --range 'U[-2,2)' --steps 50000 --html compare.html\n  nalm compare real-npu nalu --operation div --json"
+    after_help = "Examples:\n  nalm compare nmu snmu --range 'U[-2,-1)'\n  nalm compare nmu snmu 'snmu noise=U[1,2]' --range 'U[3,4)' \\\n    --test-range 'U[4,10)' --seeds 25\n  nalm compare nmu snmu --task arithmetic --range 'U[-2,2)' --steps 50000 \\\n    --html compare.html\n  nalm compare real-npu nalu --operation div --json"
 )]
 pub(crate) struct Compare {
     /// Units, each with options such as 'snmu noise=U[1,2]', or stacks such as 'nau 100->3, snmu'; the first is what the others are compared with.
@@ -500,7 +500,7 @@ pub(crate) struct Run {
 /// same command submits what is missing then. How to go about it: docs/cluster.md.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  nalm submit noise-sweep --preset paper --scheduler slurm --tasks 8 --cpus 16 --time 2h --directive=--partition=long\n  nalm submit single-module --scheduler lsf --tasks 4 --print\n  nalm submit single-module --scheduler local --tasks 2 --cpus 1"
+    after_help = "Examples:\n  nalm submit noise-sweep --preset paper --scheduler slurm --tasks 8 \\\n    --cpus 16 --time 2h --directive=--partition=long\n  nalm submit single-module --scheduler lsf --tasks 4 --print\n  nalm submit single-module --scheduler local --tasks 2 --cpus 1"
 )]
 pub(crate) struct Submit {
     #[command(flatten)]
@@ -675,7 +675,7 @@ pub(crate) struct Report {
 /// MODEL; RANGE --> and <!-- /nalm -->.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Example: nalm claims record/2026-11-16-numerical record/2026-11-16-mnist --out docs/results --readme README.md"
+    after_help = "Example:\n  nalm claims record/2026-11-16-numerical record/2026-11-16-mnist \\\n    --out docs/results --readme README.md"
 )]
 pub(crate) struct Claims {
     /// The stores [default: that of nalm run]
@@ -765,7 +765,7 @@ pub(crate) struct Status {
 /// Write rows as a table or as JSON lines: by experiment, module, settings, range and seed.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  nalm export --csv - | nalm stats -\n  nalm export --csv failures.csv --module snmu --range 'U[-2,-1)' --status diverged"
+    after_help = "Examples:\n  nalm export --csv - | nalm stats -\n  nalm export --csv failures.csv --module snmu --range 'U[-2,-1)' \\\n    --status diverged"
 )]
 pub(crate) struct Export {
     /// A CSV file with the columns that nalm stats reads; - for the standard output.
@@ -803,7 +803,7 @@ pub(crate) enum Ended {
 /// Intervals for anybody's runs: a CSV with the columns seed and solved, solved_at and sparsity_error where they are known, and any others to group by.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  nalm stats runs.csv\n  nalm stats runs.csv --paired nmu,snmu\n  nalm export --csv - | nalm stats -\n\nsolved is true or false; solved_at and sparsity_error may be NA, or not there at all."
+    after_help = "Examples:\n  nalm stats runs.csv\n  nalm stats runs.csv --paired nmu,snmu\n  nalm export --csv - | nalm stats -\n\nsolved is true or false; solved_at and sparsity_error may be NA, or missing."
 )]
 pub(crate) struct Stats {
     /// The table; - for the standard input.
@@ -871,7 +871,7 @@ pub(crate) enum Store {
 /// noise), approximate, none.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  nalm fit invoices.csv --target total\n  nalm fit measurements.csv --inputs volts,amperes --target watts --save watts.json --html watts.html\n  nalm fit prices.csv --separator ';' --decimal comma --json"
+    after_help = "Examples:\n  nalm fit invoices.csv --target total\n  nalm fit measurements.csv --inputs volts,amperes --target watts \\\n    --save watts.json --html watts.html\n  nalm fit prices.csv --separator ';' --decimal comma --json"
 )]
 pub(crate) struct Fit {
     /// The CSV file, with the names of its columns in the first line.
@@ -886,7 +886,7 @@ pub(crate) struct Fit {
     #[arg(long, value_name = "COLUMNS")]
     pub(crate) ignore: Vec<String>,
     /// Rows held back to try the formula on: extreme, random, or a CSV file with further rows.
-    #[arg(long, default_value = "extreme", value_name = "extreme|random|FILE")]
+    #[arg(long, default_value = "extreme", value_name = "extreme|random|FILE", allow_negative_numbers = true)]
     pub(crate) holdout: String,
     /// Units of the columns: row, if they are in the line below the names, or a CSV file with the columns column and unit.
     #[arg(long, value_name = "row|FILE")]
@@ -1071,6 +1071,25 @@ mod tests {
         }
         for text in ["", "0", "10", "1:30", "h", "-1h", "0h", "2h3", "1:2:3:4", "x:00:00", "99999999999h", "1:-1:00"] {
             assert!(parse_time(text).is_err(), "{text}");
+        }
+    }
+
+    /// Help breaks longer lines where it likes, and a command that is broken so cannot be pasted.
+    #[test]
+    fn examples_fit_eighty_columns() {
+        fn all(command: &clap::Command) -> Vec<String> {
+            let own = command.get_after_help().map(ToString::to_string);
+            own.into_iter().chain(command.get_subcommands().flat_map(all)).collect()
+        }
+        let examples = all(&<Cli as clap::CommandFactory>::command());
+        assert!(examples.len() > 20);
+        for line in examples.iter().flat_map(|text| text.lines()) {
+            assert!(line.chars().count() <= 78, "{line}");
+        }
+        for lines in examples.iter().map(|text| text.lines().collect::<Vec<_>>()) {
+            for pair in lines.windows(2) {
+                assert_eq!(pair[0].ends_with('\\'), pair[1].starts_with("    "), "{pair:?}");
+            }
         }
     }
 

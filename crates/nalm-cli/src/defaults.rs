@@ -53,6 +53,11 @@ fn without_empty(command: Command) -> Command {
     command.mut_subcommands(without_empty)
 }
 
+/// The same without any variable of the environment.
+pub(crate) fn without_environment(command: Command) -> Command {
+    command.mut_args(|argument| argument.env(Resettable::Reset)).mut_subcommands(without_environment)
+}
+
 /// The same with a default for an option, wherever there is one of that name.
 fn with(mut command: Command, option: &'static str, value: &'static str) -> Command {
     if command.get_arguments().any(|argument| argument.get_id() == option) {

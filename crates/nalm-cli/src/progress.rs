@@ -1,4 +1,4 @@
-//! How far runs are: a bar on a terminal, a plain line every half minute elsewhere.
+//! How far something is: a bar on a terminal for runs, a plain line elsewhere, first after some seconds, then every half minute.
 
 use crate::signal::Listening;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -8,6 +8,35 @@ use nalm_lab::run::Spec;
 use std::io::IsTerminal;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+/// When the next line is due.
+#[derive(Clone, Copy)]
+pub(crate) struct Pace {
+    next: Instant,
+    then: Duration,
+}
+
+impl Pace {
+    /// Lines that stay: somebody who sees nothing for ten seconds takes it for a fault.
+    pub(crate) fn of_lines() -> Self {
+        Self { next: Instant::now() + Duration::from_secs(5), then: Duration::from_secs(30) }
+    }
+
+    fn of_a_bar() -> Self {
+        let pause = Duration::from_millis(100);
+        Self { next: Instant::now() + pause, then: pause }
+    }
+
+    /// Whether it is time; then the next pause begins.
+    pub(crate) fn is_due(&mut self) -> bool {
+        let now = Instant::now();
+        let is_due = now >= self.next;
+        if is_due {
+            self.next = now + self.then;
+        }
+        is_due
+    }
+}
 
 /// Shows progress, and stops when told by a signal.
 pub(crate) struct Progress<'a> {
@@ -25,7 +54,7 @@ pub(crate) struct Progress<'a> {
 struct State {
     /// What checkpoints had done before, and when that was known.
     head_start: Option<(f64, Instant)>,
-    shown: Instant,
+    pace: Pace,
     done: usize,
     elsewhere: usize,
 }
@@ -40,7 +69,8 @@ impl<'a> Progress<'a> {
             bar
         });
         let now = Instant::now();
-        let state = Mutex::new(State { head_start: None, shown: now, done: 0, elsewhere: 0 });
+        let pace = if bar.is_some() { Pace::of_a_bar() } else { Pace::of_lines() };
+        let state = Mutex::new(State { head_start: None, pace, done: 0, elsewhere: 0 });
         Self { listening: Listening::new(), bar, total, total_work: work, start: now, state, others: None }
     }
 
@@ -93,11 +123,9 @@ impl Client for Progress<'_> {
         (state.done, state.elsewhere) = (reached.done, reached.elsewhere);
         // Whatever is there at the first look was done before.
         let head_start = *state.head_start.get_or_insert((reached.work, Instant::now()));
-        let pause = if self.bar.is_some() { Duration::from_millis(100) } else { Duration::from_secs(30) };
-        if state.shown.elapsed() < pause {
+        if !state.pace.is_due() {
             return;
         }
-        state.shown = Instant::now();
         let text = self.text(reached, head_start);
         match &self.bar {
             Some(bar) => {
@@ -146,6 +174,15 @@ mod tests {
         );
         let images = Reached { images: 5_000, ..reached(200.0) };
         assert_eq!(progress.text(images, (0.0, ago)), "1 of 4 runs after 2 min, about 2 min to go, 50 images/s");
+    }
+
+    /// Nobody waits ten seconds for the first line, and then there are few.
+    #[test]
+    fn the_first_line_is_due_before_the_others() {
+        let mut pace = Pace::of_lines();
+        assert!(!pace.is_due() && pace.next < Instant::now() + Duration::from_secs(10));
+        pace.next = Instant::now();
+        assert!(pace.is_due() && !pace.is_due() && pace.next > Instant::now() + Duration::from_secs(20));
     }
 
     #[test]

@@ -81,6 +81,7 @@ fn what_cannot_be_a_part_is_refused() {
     let folder = experiment();
     let here = folder.path();
     fails_with(here, &["run", "t.toml", "--shard", "6/6"], 2, "counted from 0");
+    fails_with(here, &["run", "t.toml", "--shard", "0/0"], 2, "there must be at least one part");
     fails_with(here, &["run", "t.toml", "--shard", "two"], 2, "auto/N");
     fails_with(here, &["run", "t.toml", "--steal"], 2, "--shard");
     let output = command(here, &["run", "t.toml", "--shard", "auto"]).env("PBS_ARRAY_INDEX", "3").output().unwrap();

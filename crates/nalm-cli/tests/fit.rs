@@ -532,3 +532,130 @@ fn intervals_and_sentences_say_what_is_so() {
     let output = nalm(here, &["predict", "m.json", "blank.csv"]);
     assert!(String::from_utf8_lossy(&output.stderr).contains("note: 1 value could not"), "{output:?}");
 }
+
+/// Where a formula has no finite value, a row with all its cells breaks it.
+#[test]
+fn a_row_breaks_a_formula_without_a_value_there() {
+    let here = tempfile::tempdir().unwrap();
+    let here = here.path();
+    let model = |formula: &str, tolerance: &str| {
+        format!(
+            r#"{{"format":1,"version":"0.1.0","models":[{{"target":"y","formula":"{formula}","columns":["a","b"],"verdict":"exact","precision":"f64","tolerance":{tolerance},"rows":9}}]}}"#
+        )
+    };
+    for (formula, row) in [("a / b", "1,0,5"), ("1.19 * a * b", "1e308,1e10,1"), ("sqrt(a) * b", "-1,2,7")] {
+        for tolerance in [r#"{"relative":1e-9}"#, r#"{"absolute":1e300}"#] {
+            put(here, "m.json", &model(formula, tolerance));
+            put(here, "rows.csv", &format!("a,b,y\n{row}\n1,,2\n"));
+            let output = nalm(here, &["check", "m.json", "rows.csv"]);
+            let text = String::from_utf8_lossy(&output.stdout);
+            let y = row.rsplit(',').next().unwrap();
+            assert!(text.starts_with(&format!("line 2: y is {y}, the formula has no value there\n1 of")), "{text}");
+            assert!(text.contains(" breaks y = "), "{text}");
+            assert_eq!(output.status.code(), Some(1), "{text}");
+            let found: Value =
+                serde_json::from_slice(&nalm(here, &["check", "m.json", "rows.csv", "--json"]).stdout).unwrap();
+            assert_eq!((&found[0]["broken"], &found[0]["missing"]), (&1.into(), &1.into()), "{found}");
+            for key in ["formula", "difference", "allowed"] {
+                assert!(found[0]["listed"][0][key].is_null(), "{key}: {found}");
+            }
+        }
+    }
+    // At eighty columns, lines are broken as those of fit are.
+    put(here, "m.json", &model("a / b + a / b - a / b + a / b - a / b + a / b - a / b", r#"{"absolute":0}"#));
+    let output = common::command(here, &["check", "m.json", "rows.csv"]).env("COLUMNS", "60").output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(text.lines().all(|line| line.chars().count() <= 60), "{text}");
+}
+
+/// A search of some length says what it does before anybody takes it for a fault.
+#[cfg(unix)]
+#[test]
+fn a_long_search_gives_a_sign_of_life() {
+    use std::io::{BufRead, BufReader};
+    let here = tempfile::tempdir().unwrap();
+    let here = here.path();
+    let mut text = (0..30).map(|k| format!("c{k},")).collect::<String>() + "y\n";
+    for row in 0..2_000u32 {
+        let c: Vec<f64> = (0..30).map(|k| 1.0 + 4.0 * chance(row * 37 + k)).collect();
+        let noise = chance(row * 37 + 31) + chance(row * 37 + 32) - 1.0;
+        let y = (c[0] * c[1] + c[2] * c[2] / c[3] + c[4] * c[5] * c[6]) * (1.0 + 0.1 * noise) + 6.0 * noise;
+        c.iter().for_each(|x| write!(text, "{x:.6},").unwrap());
+        writeln!(text, "{y}").unwrap();
+    }
+    put(here, "wide.csv", &text);
+    let mut command = common::command(here, &["fit", "wide.csv"]);
+    let mut child = command.stderr(std::process::Stdio::piped()).stdout(std::process::Stdio::null()).spawn().unwrap();
+    let start = std::time::Instant::now();
+    let mut line = String::new();
+    BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
+    let passed = start.elapsed();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // A machine that finds nothing in less time has nothing to say.
+    if !line.is_empty() {
+        let want = "looking for the formula of 'y' in 2000 rows and 30 columns: ";
+        assert!(line.starts_with(want) && line.contains("Ctrl-C stops it"), "{line}");
+        assert!(passed.as_secs() < 30, "{passed:?}");
+    }
+}
+
+/// Small tables keep rows to fit to.
+#[test]
+fn six_rows_will_do() {
+    let here = tempfile::tempdir().unwrap();
+    let here = here.path();
+    let rows = ["1.5,2.25", "3.75,1.5", "2.5,4.5", "7.25,3.5", "4.125,9.75", "6.5,5.25", "9.5,8.125", "5.75,7.5"];
+    for n in 4..=rows.len() {
+        let line = |row: &&str| {
+            let (a, b) = row.split_once(',').unwrap();
+            let (a, b): (f64, f64) = (a.parse().unwrap(), b.parse().unwrap());
+            format!("{a},{b},{}\n", a * b)
+        };
+        put(here, "few.csv", &format!("a,b,y\n{}", rows[..n].iter().map(line).collect::<String>()));
+        if n < 5 {
+            fails_with(here, &["fit", "few.csv"], 2, "at least 5");
+            continue;
+        }
+        let answer = json(here, &["fit", "few.csv", "--json"]);
+        // Three rows are too few for a product of two columns with a constant.
+        let want = if n == 5 { ("none".into(), Value::Null) } else { ("exact".into(), "a * b".into()) };
+        let found = (answer["verdict"].clone(), answer["formula"]["text"].clone());
+        assert_eq!(found, want, "{n}: {answer}");
+        assert!(answer["rows_outside"].as_u64().unwrap() >= 2 && answer["rows_inside"].as_u64().unwrap() >= 3);
+    }
+}
+
+/// What is wrong with one of several files is said of it, and numbers that are no shares or decimals are called so.
+#[test]
+fn wrong_words_and_other_files_are_named() {
+    let here = tempfile::tempdir().unwrap();
+    let here = here.path();
+    put(here, "sales.csv", &table(40, product));
+    put(here, "other.csv", "pieces,day,price\n1,2,3\n");
+    put(here, "units.csv", "column,unit\nnet price,EUR\nprices,EUR\n");
+    put(here, "names.csv", "name,unit\nnet price,EUR\n");
+    for (arguments, hint) in [
+        (&["--holdout", "other.csv"][..], "other.csv: unknown column 'net price'"),
+        (&["--units", "units.csv"], "units.csv, line 3: unknown column 'prices'"),
+        (&["--units", "names.csv"], "names.csv: unknown column 'column'"),
+        (&["--holdout", "-0.1"], "unknown holdout '-0.1' (valid: extreme, random, a CSV file)"),
+        (&["--holdout", "0.2"], "unknown holdout '0.2' (valid: extreme, random, a CSV file)"),
+        (&["--ignore", "total"], "decide on one"),
+    ] {
+        fails_with(here, &[&["fit", "sales.csv"], arguments].concat(), 2, hint);
+    }
+    put(here, "points.csv", "net;gross\n1912.11;2275.41\n12.5;14.88\n");
+    let hint =
+        "no column holds numbers: the column 'net' holds what is no number with a decimal comma ('1912.11', line 2)";
+    fails_with(here, &["fit", "points.csv", "--decimal", "comma"], 2, hint);
+    succeed(here, &["fit", "sales.csv", "--save", "m.json"]);
+    put(here, "new.csv", "net price;pieces\n1912.11;3\n");
+    let hint = "'1912.11' is no number with a decimal comma; decimals stand after a comma here, so write it like 1,5";
+    fails_with(here, &["predict", "m.json", "new.csv", "--decimal", "comma"], 2, hint);
+    put(here, "other.json", r#"{"format":"geojson","version":2}"#);
+    let said = fails_with(here, &["predict", "other.json", "sales.csv"], 2, "nalm fit --save FILE.json writes one");
+    assert!(!said.contains("invalid type"), "{said}");
+    let output = nalm(here, &["predict", "m.json", "sales.csv", "--out", "p.csv"]);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("p.csv is written"), "{output:?}");
+}

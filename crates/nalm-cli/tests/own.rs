@@ -116,7 +116,7 @@ fn it_runs_is_killed_resumes_reports_exports_and_is_judged() {
         assert!(page.contains(hint), "{hint} in {page}");
     }
     let page = std::fs::read_to_string(here.join("report/table.md")).unwrap();
-    assert!(page.contains("| NMU |  | 3 of 3: 1.00 [0.44, 1.00] |"), "{page}");
+    assert!(page.contains("| NMU | 3 of 3: 1.00 [0.44, 1.00] |"), "{page}");
 
     let csv = succeed(here, &["export", "--csv", "-", "--store", "killed"]);
     assert_eq!(csv.lines().count(), 1 + 38);

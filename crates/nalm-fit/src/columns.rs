@@ -10,6 +10,8 @@ use nalm::{Rng, Table};
 
 /// Share of the rows that is held back.
 const HELD_BACK: f64 = 0.15;
+/// Where there are fewer rows to fit to than this, no more than two are held back.
+const FEW_FITTED: usize = 5;
 /// Rows that engines search over.
 const SEARCHED: usize = 320;
 /// Rows that noisy formulas are fitted to in the end.
@@ -45,7 +47,8 @@ impl Split {
                 let count = ((HELD_BACK * rows as f64) as usize).max(2);
                 let limit = sorted[count.min(rows) - 1];
                 // With many columns nearly every row is extreme in one of them: then the first of equals.
-                let mut left = 2 * count;
+                // A small table keeps rows to fit to.
+                let mut left = (2 * count).min(rows.saturating_sub(FEW_FITTED)).max(2);
                 for (out, depth) in out.iter_mut().zip(&depth) {
                     *out = *depth < limit || (*depth == limit && left > 0);
                     left -= usize::from(*out && left > 0);

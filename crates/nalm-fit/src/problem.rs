@@ -15,7 +15,8 @@ pub(crate) const MOST_INPUTS: usize = 500;
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum Holdout {
-    /// The 15 % of the rows that lie furthest out in any column: a formula must hold outside the range it was fitted on.
+    /// The 15 % of the rows that lie furthest out in any column, at least two, and up to twice as many where several lie out as far: a formula must hold outside the range it was
+    /// fitted on.
     #[default]
     Extreme,
     /// 15 % of the rows, drawn at random; the same ones every time.

@@ -215,12 +215,29 @@ fn mistakes_in_schedules_and_sweeps_are_named() {
     }
 }
 
+/// Where a sweep goes over ranges, each of them is a section, and a statement about one is told so.
+#[test]
+fn a_range_with_a_sweep_is_a_section() {
+    let file = "title = \"T\"\ntask = \"single-module\"\n[preset.a]\nseeds = 1\nsteps = 10\nranges = [\"U[1,2)\", \"U[-2,-1)\"]\n\
+        [sweep]\nnoise = [\"U[1,2]\", \"U[1,5]\"]\n[[model]]\nmodule = \"snmu\"\n[[expect]]\nmodel = \"snmu\"\nWHERE\nis = 1.0\nsource = \"x\"\n";
+    let check = |place: &str| checked(&file.replace("WHERE", place), &Overrides::default());
+    let error = check("range = \"U[-2,-1)\"").unwrap_err();
+    assert!(
+        error.contains("line 13: U[-2,-1) is a section here") && error.contains("section = \"on U[-2,-1)\""),
+        "{error}"
+    );
+    let error = check("range = \"U[7,8)\"").unwrap_err();
+    assert!(error.contains("unknown range 'U[7,8)'") && error.contains("(valid: U[1,2], U[1,5])"), "{error}");
+    check("section = \"on U[-2,-1)\"").unwrap();
+    check("section = \"on U[-2,-1)\"\nrange = \"U[1,5]\"").unwrap();
+}
+
 #[test]
 fn a_sweep_takes_the_place_of_the_ranges() {
     let experiment = Registry::default().load("second-order-limits", &Overrides::preset("paper")).unwrap();
     let place = experiment.sections.iter().position(|section| section.name == "label noise on U[1.1,1.2)").unwrap();
     let section = &experiment.sections[place];
-    assert_eq!(section.axis.as_deref(), Some("label_noise: relative deviation of the targets"));
+    assert_eq!(section.axis.as_deref(), Some("label noise"));
     assert_eq!(section.places, ["1e-7", "1e-6", "1e-5", "1e-4", "0.001", "0.01"]);
     for group in experiment.groups.iter().filter(|group| group.section == place) {
         let run = &experiment.runs[group.runs.start];

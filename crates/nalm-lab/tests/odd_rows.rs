@@ -119,7 +119,7 @@ fn pages_are_made_of_whatever_rows_there_are(name: &str) {
     for (what, parts) in cases {
         let drawn = catch_unwind(AssertUnwindSafe(|| {
             let contents = contents(&experiment, &parts, None);
-            figure::all(&registry.results(&experiment, &contents), &registry.figures)
+            figure::all(&registry.results(&experiment, &contents), &registry.figures).0
         }));
         let Ok(figures) = drawn else {
             wrong.push(format!("{what}: a panic"));

@@ -121,7 +121,7 @@ fn read(folder: &Path, file: &File) -> Result<Vec<u8>, Error> {
     let unpacked = GzDecoder::new(packed.as_slice()).take(whole as u64 + 1).read_to_end(&mut bytes);
     if let Err(error) = unpacked {
         let want = "the whole gzipped file".to_string();
-        return Err(content(format!("it ends or breaks after {} bytes ({error})", bytes.len()), want));
+        return Err(content(format!("it ends or breaks after {} unpacked bytes ({error})", bytes.len()), want));
     }
     let word = |k: usize| bytes.get(4 * k..4 * k + 4).map(|b| u32::from_be_bytes([b[0], b[1], b[2], b[3]]));
     if word(0) != Some(file.magic) {
@@ -238,7 +238,7 @@ mod tests {
         assert!(message().contains("training images"), "{}", message());
         let whole = get(FILES[0].name);
         put(FILES[0].name, &whole[..whole.len() / 2]);
-        assert!(message().contains("the whole gzipped file"), "{}", message());
+        assert!(message().contains("unpacked bytes") && message().contains("the whole gzipped file"), "{}", message());
         // Swapped: labels where images belong, then the test images where training images belong.
         put(FILES[0].name, &get(FILES[1].name));
         assert!(message().contains("0x801") && message().contains("0x803"), "{}", message());

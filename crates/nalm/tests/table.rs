@@ -450,7 +450,7 @@ fn files_that_cannot_be_used_say_why() {
         ("a,b\n1,2\n3,4\n5,6x\n", ", line 4, column 'b': '6x' is not a finite number; write it like 1.5 or -2e-3"),
         (
             "a;b\n1,5;2\n3;2x\n",
-            ", line 3, column 'b': '2x' is not a finite number; write it like 1,5 or -2e-3, as the numbers before it",
+            ", line 3, column 'b': '2x' is not a finite number; decimals stand after a comma here, so write it like 1,5 or -2e-3",
         ),
         ("a,b\n", ": there are no rows below the header; a table needs at least one"),
         ("", ": there is nothing in it; the first line must name the columns"),

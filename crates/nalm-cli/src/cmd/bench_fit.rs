@@ -94,7 +94,7 @@ fn carried(cases: &[Case], settings: Settings, threads: usize, listening: &Liste
                         break;
                     }
                     let mut clock = || start.elapsed().as_secs_f64();
-                    let outcome = carry_out(case, settings, &mut clock, &mut Watch(listening));
+                    let outcome = carry_out(case, settings, &mut clock, &mut Watch::silent(listening));
                     all.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((k, outcome));
                 }
             });

@@ -3,6 +3,7 @@
 use super::fit::{of_reading, open};
 use super::predict::{Placed, load, short};
 use crate::arguments::Check;
+use crate::terminal::paragraph;
 use anyhow::{Result, bail, ensure};
 use nalm::table::Records;
 use nalm_lab::Registry;
@@ -22,8 +23,8 @@ struct Found {
 struct Broken {
     line: u64,
     got: f64,
-    want: f64,
-    allowed: f64,
+    /// The formula's value, and how far the row may be away from it; nothing where it has none.
+    want: Option<(f64, f64)>,
 }
 
 pub(crate) fn run(registry: &Registry, arguments: &Check) -> Result<()> {
@@ -47,21 +48,26 @@ pub(crate) fn run(registry: &Registry, arguments: &Check) -> Result<()> {
             found.rows += 1;
             let got = record.number(target)?;
             let digit = libm::pow(10.0, f64::from(record.last_digit(target).unwrap_or(0)));
-            let allowed = placed.model.tolerance.allowed(want, digit);
-            // A formula without a value does not hold.
-            if (got - want).abs() <= allowed {
+            // A formula without a value does not hold, whatever an infinite one would allow.
+            let want = Some(want).filter(|want| want.is_finite());
+            let want = want.map(|want| (want, placed.model.tolerance.allowed(want, digit)));
+            if want.is_some_and(|(want, allowed)| (got - want).abs() <= allowed) {
                 continue;
             }
             found.broken += 1;
             if found.listed.len() < arguments.most {
-                found.listed.push(Broken { line: record.line(), got, want, allowed });
+                found.listed.push(Broken { line: record.line(), got, want });
             }
         }
     }
     let all: Vec<_> = models.models.iter().zip(all).collect();
     if arguments.json {
         let one = |(model, found): &(&nalm_lab::fit::Model, Found)| -> Value {
-            let row = |b: &Broken| json!({"line": b.line, "value": b.got, "formula": b.want, "difference": b.got - b.want, "allowed": b.allowed});
+            let row = |b: &Broken| {
+                let (want, allowed) = b.want.unzip();
+                let difference = want.map(|want| b.got - want);
+                json!({"line": b.line, "value": b.got, "formula": want, "difference": difference, "allowed": allowed})
+            };
             json!({
                 "target": model.target, "formula": model.formula, "rows": found.rows, "missing": found.missing,
                 "broken": found.broken, "listed": found.listed.iter().map(row).collect::<Vec<_>>(),
@@ -71,15 +77,17 @@ pub(crate) fn run(registry: &Registry, arguments: &Check) -> Result<()> {
     } else {
         let mut out = std::io::stdout().lock();
         for (model, found) in &all {
-            for Broken { line, got, want, allowed } in &found.listed {
+            for Broken { line, got, want } in &found.listed {
                 let target = crate::shown(&model.target);
-                writeln!(
-                    out,
-                    "line {line}: {target} is {got}, the formula gives {} ({} apart; {} is allowed)",
-                    short(*want),
-                    two((got - want).abs()),
-                    two(*allowed)
-                )?;
+                let gives = match want {
+                    Some((want, allowed)) => {
+                        let apart = two((got - want).abs());
+                        format!("gives {} ({apart} apart; {} is allowed)", short(*want), two(*allowed))
+                    }
+                    None => "has no value there".into(),
+                };
+                let text = format!("line {line}: {target} is {got}, the formula {gives}");
+                write!(out, "{}", paragraph("", "  ", &text))?;
             }
             let more = found.broken - found.listed.len() as u64;
             if more > 0 {
@@ -88,7 +96,9 @@ pub(crate) fn run(registry: &Registry, arguments: &Check) -> Result<()> {
             let formula = format!("{} = {}", model.target, model.formula);
             let (broken, rows) = (found.broken, found.rows);
             let rows = if rows == 1 { "the one row".into() } else { format!("{rows} rows") };
-            writeln!(out, "{broken} of {rows} break {}", crate::shown(&formula))?;
+            let verb = if broken == 1 { "breaks" } else { "break" };
+            let text = format!("{broken} of {rows} {verb} {}", crate::shown(&formula));
+            write!(out, "{}", paragraph("", "  ", &text))?;
             if found.missing > 0 {
                 let (lack, were) = if found.missing == 1 { ("row lacks", "was") } else { ("rows lack", "were") };
                 writeln!(out, "{} {lack} a number and {were} not checked", found.missing)?;

@@ -1,6 +1,6 @@
 //! `nalm claims`: every statement of the paper once, from what stores hold.
 
-use super::sound;
+use super::{recorded, sound};
 use crate::arguments::Claims;
 use crate::terminal::paragraph;
 use anyhow::{Result, ensure};
@@ -29,7 +29,8 @@ pub(crate) fn run(registry: &Registry, arguments: &Claims) -> Result<()> {
     let paths = if arguments.stores.is_empty() { std::slice::from_ref(&arguments.store) } else { &arguments.stores };
     let mut stores: Vec<Contents> = Vec::new();
     for path in paths {
-        let index = registry.store(path).existing()?;
+        let named = !arguments.stores.is_empty();
+        let index = if named { recorded(registry, path)? } else { registry.store(path).existing()? };
         sound(&index)?;
         stores.push(index.everything()?);
     }

@@ -175,9 +175,9 @@ fn about(arguments: &Compare, overrides: &Overrides) -> String {
     let places: Vec<String> = overrides.ranges.iter().filter_map(tested).collect();
     let on = if places.is_empty() { String::new() } else { format!(", on inputs from {}", places.join("; ")) };
     format!(
-        "Every model is trained from the same {} seeds{on}. A run is solved if, at the step with the smallest validation error, its test error is below \
+        "Every model is trained from the same {}{on}. A run is solved if, at the step with the smallest validation error, its test error is below \
          the threshold of the task. Intervals are at 95 %.",
-        arguments.seeds.count()
+        counted(arguments.seeds.count() as usize, "seed")
     )
 }
 

@@ -53,7 +53,7 @@ pub(crate) fn run(registry: &Registry, model: &str, inputs: Option<usize>, svg: 
         drop(out);
         return list::run(registry, Some(what), Some(model), false);
     }
-    let layers = named(catalogue, model, true)?;
+    let layers = named(catalogue, model, true).map_err(|error| list::with_all_names(registry, error))?;
     let inputs = inputs.or(layers.first().and_then(|layer| layer.0.inputs)).unwrap_or(2);
     let stack = network::stack(catalogue, &layers, inputs)?;
     writeln!(out, "x [{inputs}]")?;

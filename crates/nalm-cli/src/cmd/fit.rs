@@ -2,8 +2,9 @@
 
 use crate::arguments::{Fit, Forms};
 use crate::exit::Stopped;
+use crate::progress::{Pace, duration};
 use crate::signal::Listening;
-use crate::terminal::{self, paragraph};
+use crate::terminal::{self, counted, paragraph};
 use anyhow::{Result, bail, ensure};
 use nalm::expression::{Expression, Language};
 use nalm::formula::source_of;
@@ -44,7 +45,7 @@ pub(crate) fn run(registry: &Registry, arguments: &Fit) -> Result<()> {
     }
     let (inputs, ignored) = (columns(&arguments.inputs, &headers)?, columns(&arguments.ignore, &headers)?);
     if let Some(both) = targets.iter().chain(&inputs).find(|name| ignored.contains(name)) {
-        bail!(Request(format!("the column '{both}' is to be ignored and used; decide for one")));
+        bail!(Request(format!("the column '{both}' is to be ignored and used; decide on one")));
     }
     let mut wanted =
         Wanted::default().most_rows(arguments.most_rows as usize).units(arguments.units.as_deref() == Some("row"));
@@ -104,7 +105,9 @@ pub(crate) fn run(registry: &Registry, arguments: &Fit) -> Result<()> {
             problem = problem.units(own.iter().map(unit).collect(), unit(target));
         }
         let start = Instant::now();
-        let report = match fit(&problem, &mut Watch(&listening)) {
+        let (rows, columns) = (counted(sample.table.rows(), "row"), counted(own.len(), "column"));
+        let what = format!("looking for the formula of '{target}' in {rows} and {columns}");
+        let report = match fit(&problem, &mut Watch::telling(&listening, what)) {
             Err(error) if targets.len() > 1 => {
                 failed.push(format!("{target}: {error}"));
                 continue;
@@ -188,15 +191,42 @@ fn save_network(registry: &Registry, answers: &[Answer], path: &Path) -> Result<
 }
 
 /// Lets a signal stop the search; what was found until then is printed.
-pub(super) struct Watch<'a>(pub(super) &'a Listening);
+pub(super) struct Watch<'a> {
+    listening: &'a Listening,
+    /// What is searched, if somebody is to be told, and when.
+    told: Option<(String, Pace)>,
+    start: Instant,
+    /// What is tried just now.
+    step: String,
+}
+
+impl<'a> Watch<'a> {
+    /// Says nothing.
+    pub(super) fn silent(listening: &'a Listening) -> Self {
+        Self { listening, told: None, start: Instant::now(), step: String::new() }
+    }
+
+    /// Says now and then what takes so long.
+    fn telling(listening: &'a Listening, what: String) -> Self {
+        Self { told: Some((what, Pace::of_lines())), ..Self::silent(listening) }
+    }
+}
 
 impl Observer for Watch<'_> {
-    fn engine(&mut self, _: &'static str, _: usize, _: usize) -> ControlFlow<()> {
+    fn engine(&mut self, engine: &'static str, done: usize, steps: usize) -> ControlFlow<()> {
+        self.step = format!("{engine}, step {} of {steps}", done + 1);
         self.working()
     }
 
     fn working(&mut self) -> ControlFlow<()> {
-        if self.0.is_asked_to_stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if let Some((what, pace)) = &mut self.told
+            && pace.is_due()
+        {
+            let passed = duration(self.start.elapsed().as_secs_f64());
+            let step = &self.step;
+            say!("{what}: {step}, after {passed}; Ctrl-C stops it and prints what was found until then");
+        }
+        if self.listening.is_asked_to_stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 
@@ -262,6 +292,14 @@ fn spooled<R: Read>(path: &Path, source: impl FnOnce() -> Result<R, Error>) -> R
     Ok(again)
 }
 
+/// The same with the place of a column that nobody knows, where several files are read.
+fn in_file<T>(place: &str, result: Result<T, nalm::Error>) -> Result<T> {
+    result.map_err(|error| match error {
+        nalm::Error::Unknown { .. } => Error::At { place: place.into(), cause: Box::new(error.into()) }.into(),
+        other => other.into(),
+    })
+}
+
 /// Names of columns from what was typed: a name as it stands, or several with commas between them.
 fn columns(typed: &[String], headers: &[String]) -> Result<Vec<String>> {
     let mut names: Vec<String> = Vec::new();
@@ -324,7 +362,9 @@ fn holdout(registry: &Registry, arguments: &Fit, dialect: &Dialect, sample: &mut
         "random" => return Ok(Holdout::Random),
         file => Path::new(file),
     };
-    if !file.exists() && !arguments.holdout.contains(['.', '/']) {
+    // A share is no file, though it has a point in it.
+    let is_word = !arguments.holdout.contains(['.', '/']) || arguments.holdout.parse::<f64>().is_ok();
+    if !file.exists() && is_word {
         bail!(nalm::Error::unknown("holdout", &arguments.holdout, &["extreme", "random", "a CSV file"]));
     }
     if file == arguments.file || files::is_same(file, &arguments.file) {
@@ -333,7 +373,7 @@ fn holdout(registry: &Registry, arguments: &Fit, dialect: &Dialect, sample: &mut
     }
     let wanted = Wanted::default().columns(sample.table.names().to_vec()).most_rows(arguments.most_rows as usize);
     let wanted = wanted.units(arguments.units.as_deref() == Some("row"));
-    let more = Table::sample(open(registry, file)?, &name(file), dialect, &wanted)?;
+    let more = in_file(&name(file), Table::sample(open(registry, file)?, &name(file), dialect, &wanted))?;
     notes(&more);
     let first = sample.table.rows();
     let both = |column: &String| -> Result<(String, Vec<f64>)> {
@@ -375,13 +415,14 @@ fn units(registry: &Registry, arguments: &Fit, sample: &Sample) -> Result<Option
     }
     let file = Path::new(given);
     let mut records = Records::new(open(registry, file)?, given)?;
-    let (column, unit) = (records.position("column")?, records.position("unit")?);
+    let (column, unit) = (in_file(given, records.position("column"))?, in_file(given, records.position("unit"))?);
     let mut units = HashMap::new();
     while let Some(record) = records.next_record()? {
         let (column, unit) = (record.get(column).unwrap_or_default(), record.get(unit).unwrap_or_default());
         if !sample.headers.iter().any(|header| header == column) {
             let valid: Vec<&str> = sample.headers.iter().map(String::as_str).collect();
-            bail!(nalm::Error::unknown("column", column, &valid));
+            let place = format!("{given}, line {}", record.line());
+            in_file(&place, Err(nalm::Error::unknown("column", column, &valid)))?;
         }
         let (column, unit) = parsed(column, unit)?;
         units.insert(column, unit);

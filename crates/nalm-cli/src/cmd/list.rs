@@ -2,7 +2,7 @@
 
 use crate::arguments::Listing;
 use crate::terminal::{self, To, Tone, paint};
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clap::ValueEnum;
 use nalm::denoiser::DENOISERS;
 use nalm::noise::{NOISES, NoiseSpec};
@@ -156,6 +156,13 @@ fn place(what: Listing, names: &[&str], name: &str) -> Option<usize> {
 
 /// The listing that has an entry of this name, besides those of modules and tasks.
 pub(super) fn listing_of(registry: &Registry, name: &str) -> Result<Option<Listing>> {
+    // What ends before its upper bound is a range, though noises are read so, too.
+    if name.starts_with("U[") && name.ends_with(')') {
+        let ranges = names_of(registry, Listing::Ranges)?;
+        let known: Vec<&str> = ranges.iter().map(String::as_str).collect();
+        ensure!(known.contains(&name), nalm::Error::unknown("range", name, &known));
+        return Ok(Some(Listing::Ranges));
+    }
     for what in Listing::value_variants() {
         let names = names_of(registry, *what)?;
         if place(*what, &names.iter().map(String::as_str).collect::<Vec<_>>(), name).is_some() {
@@ -163,6 +170,19 @@ pub(super) fn listing_of(registry: &Registry, name: &str) -> Result<Option<Listi
         }
     }
     Ok(None)
+}
+
+/// An error about a name that nobody knows, with the entries of all listings.
+pub(super) fn with_all_names(registry: &Registry, mut error: anyhow::Error) -> anyhow::Error {
+    if let Some(nalm::Error::Unknown { got, nearest, valid, .. }) = error.downcast_mut() {
+        let all = Listing::value_variants().iter().flat_map(|what| names_of(registry, *what).unwrap_or_default());
+        let all: Vec<String> = all.collect();
+        *nearest = nalm::Error::nearest(got, &all.iter().map(String::as_str).collect::<Vec<_>>()).map(String::from);
+        valid.push_str(
+            "; and whatever nalm list noise, denoisers, ranges, experiments, schedules, metrics or figures names",
+        );
+    }
+    error
 }
 
 /// The names by which entries can be asked for.

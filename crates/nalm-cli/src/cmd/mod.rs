@@ -27,7 +27,7 @@ pub(crate) mod verify;
 use crate::terminal::counted;
 use anyhow::{Result, bail, ensure};
 use nalm_lab::store::{Index, Problem};
-use nalm_lab::{Error, files};
+use nalm_lab::{Error, Registry, files};
 use serde::Serialize;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -46,6 +46,12 @@ fn sound(index: &Index) -> Result<()> {
     let Some(repair) = index.repair() else { return Ok(()) };
     let problems = counted(index.problems.len(), "problem");
     Err(Error::Unsound(format!("{problems} in the store; rows that cannot be trusted are not used; {repair}")).into())
+}
+
+/// The index of a store that somebody names, such as a record: what is not there was mistyped, and nothing here would make it.
+fn recorded(registry: &Registry, path: &Path) -> Result<Index> {
+    ensure!(path.exists(), Error::Request(format!("there is no folder {} here", path.display())));
+    Ok(registry.store(path).existing()?)
 }
 
 /// Refuses a file that cannot be written, before anybody waits for what goes there. Folders that are missing are made later.

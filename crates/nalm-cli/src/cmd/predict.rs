@@ -86,6 +86,7 @@ pub(crate) fn run(registry: &Registry, arguments: &Predict) -> Result<()> {
                 }
             })
             .map_err(|error| wrong.take().map_or(anyhow::Error::from(error), Into::into))?;
+            say!("{} is written", path.display());
         }
     }
     let why = "could not be computed, because a number is missing or the formula has none there";

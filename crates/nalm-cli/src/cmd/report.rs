@@ -77,6 +77,7 @@ pub(crate) fn write(registry: &Registry, experiments: &[Experiment], store: &Pat
             index.contents(experiment.ids_of_all_versions(&registry.catalogue).iter().map(String::as_str))?;
         let found = registry.report(experiment, &contents, out)?;
         tell(out, &found);
+        found.not_drawn.iter().for_each(|text| say!("{}: {text}", experiment.name));
         for name in found.figures.iter().filter(|_| output.png) {
             figure::png::write(&*registry.files, out, name)?;
             written(&out.join(format!("{name}.png")));

@@ -195,8 +195,12 @@ fn tell(row: &Row) {
             Some(step) => format!("solved at step {step}"),
             None if row.is_failed() => "failed".into(),
             None if row.reason.is_some() => row.status.name().into(),
-            None if row.is_solved() => "solved".into(),
-            None => "done".into(),
+            None => match row.flag("solved") {
+                Some(true) => "solved".into(),
+                Some(false) => "not solved".into(),
+                // Of images nobody says so.
+                None => "done".into(),
+            },
         };
         let spec = &row.spec;
         let sizes = [("inputs", "input"), ("steps", "step")];

@@ -2,11 +2,12 @@
 
 use super::sound;
 use crate::arguments::{Cli, Status, Verb};
+use crate::defaults;
 use crate::exit::Incomplete;
 use crate::progress::duration;
 use crate::terminal::{To, Tone, counted, paint, paragraph, table_of_names};
 use anyhow::{Result, ensure};
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 use nalm_lab::cluster::{self, Estimate};
 use nalm_lab::experiment::{Experiment, Overrides, built_in};
 use nalm_lab::run::{Row, Spec};
@@ -370,7 +371,10 @@ const COMPARED: &str = "–";
 /// The experiments that a process was asked for.
 fn requests(registry: &Registry, session: &Session) -> Vec<Asked> {
     let typed = ["nalm"].into_iter().chain(session.arguments.iter().map(String::as_str));
-    let run = match Cli::try_parse_from(typed).map(|cli| cli.verb) {
+    // What was asked then does not depend on the variables of today.
+    let command = defaults::without_environment(Cli::command());
+    let found = command.try_get_matches_from(typed).and_then(|found| Cli::from_arg_matches(&found));
+    let run = match found.map(|cli| cli.verb) {
         Ok(Verb::Run(sharded)) => sharded.run,
         Ok(Verb::Reproduce(reproduce)) => reproduce.run,
         Ok(Verb::Compare(compare)) => {

@@ -1,25 +1,29 @@
 //! `nalm store`: look after a store.
 
-use super::{complain, sound};
+use super::{complain, recorded, sound};
 use crate::arguments::Store as Action;
 use crate::terminal::counted;
 use anyhow::Result;
 use nalm_lab::Registry;
-use nalm_lab::store::{self, Packed, Store};
+use nalm_lab::store::{self, Index, Packed, Store};
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
 pub(crate) fn run(registry: &Registry, action: &Action) -> Result<()> {
     let all = |paths: &[PathBuf]| -> Vec<Store> { paths.iter().map(|path| registry.store(path)).collect() };
     match action {
-        Action::Check { store, named } => check(&registry.store(named.as_ref().unwrap_or(store))),
+        Action::Check { store, named } => {
+            let path = named.as_ref().unwrap_or(store);
+            check(&registry.store(path), recorded(registry, path)?)
+        }
         Action::Merge { stores, into } => {
             let into = registry.store(into);
             store::merge(&all(stores), &into)?;
-            check(&into)
+            let index = into.existing()?;
+            check(&into, index)
         }
         Action::Compact { store, named } => {
-            let index = registry.store(named.as_ref().unwrap_or(store)).existing()?;
+            let index = recorded(registry, named.as_ref().unwrap_or(store))?;
             let hash = store::compact(&index, &mut BufWriter::new(std::io::stdout().lock()))?;
             say!("{}, sha256 {hash}", counted(index.entries().len(), "row"));
             Ok(())
@@ -41,8 +45,7 @@ pub(crate) fn run(registry: &Registry, action: &Action) -> Result<()> {
 }
 
 /// Reads every row, holds it against itself, and says what is wrong.
-fn check(store: &Store) -> Result<()> {
-    let mut index = store.existing()?;
+fn check(store: &Store, mut index: Index) -> Result<()> {
     index.audit()?;
     let failed = index.failed()?;
     let mut out = std::io::stdout().lock();

@@ -48,7 +48,12 @@ pub(crate) fn run(registry: &Registry, arguments: &Train) -> Result<()> {
     hint(registry, [&spec]);
     let steps = spec.whole("steps").unwrap_or(built.config.steps);
     let mut live = Live::new(steps, !arguments.json);
+    // How many steps a schedule needs depends on how they go.
+    live.is_limit = built.schedule.is_some();
     let mut outcome = built.train(spec.seed(), &mut live)?;
+    if let Some(last) = outcome.rows.last().filter(|row| live.is_shown && live.shown != Some(row.step)) {
+        live.line(last, Instant::now());
+    }
     if let Some(path) = &arguments.curve {
         files::write(&*registry.files, path, |out| out.write_all(curve_of(&outcome).as_bytes()))?;
         say!("{} is written", path.display());
@@ -322,6 +327,8 @@ fn spec(registry: &Registry, arguments: &Train) -> Result<Spec> {
 struct Live {
     listening: Listening,
     steps: u64,
+    /// Whether these are the most there can be.
+    is_limit: bool,
     every: u64,
     is_shown: bool,
     start: Instant,
@@ -329,6 +336,8 @@ struct Live {
     params: Vec<f32>,
     /// What the last line said, and when.
     last: Option<(String, Instant)>,
+    /// The step of the last line.
+    shown: Option<u64>,
     /// Whether it was said that nothing changes.
     is_still: bool,
 }
@@ -340,24 +349,19 @@ impl Live {
     fn new(steps: u64, is_shown: bool) -> Self {
         let every = (steps / 20).next_multiple_of(1_000).max(1_000);
         let (listening, start) = (Listening::new(), Instant::now());
-        Self { listening, steps, every, is_shown, start, params: Vec::new(), last: None, is_still: false }
+        let (is_limit, params) = (false, Vec::new());
+        Self { listening, steps, is_limit, every, is_shown, start, params, last: None, shown: None, is_still: false }
     }
 
     fn show(&mut self, row: &LoggedErrors) {
-        let bars = std::io::stderr().is_terminal();
         if self.last.is_none() {
             let scale =
-                if bars && width().is_none_or(|width| width >= 66) { "  outside, from 1e-14 to 1e6" } else { "" };
-            say!(
-                "{}\n{:>8}  {:>9}  {:>9}  {:>6}{scale}",
-                counted(self.steps as usize, "step"),
-                "step",
-                "inside",
-                "outside",
-                "to go"
-            );
+                if has_bars() && width().is_none_or(|width| width >= 66) { "  outside, from 1e-14 to 1e6" } else { "" };
+            let most = if self.is_limit { "at most " } else { "" };
+            let steps = counted(self.steps as usize, "step");
+            say!("{most}{steps}\n{:>8}  {:>9}  {:>9}{scale}", "step", "inside", "outside");
         }
-        let errors = format!("{:>9}  {:>9}", brief(row.validation), brief(row.test));
+        let errors = errors(row);
         let now = Instant::now();
         let is_news = self.last.as_ref().is_none_or(|(last, when)| *last != errors || now - *when > SILENCE);
         if !is_news && row.step != self.steps {
@@ -367,20 +371,39 @@ impl Live {
             self.is_still = true;
             return;
         }
-        let left = to_go(self.start.elapsed().as_secs_f64(), row.step, self.steps);
+        self.line(row, now);
+    }
+
+    fn line(&mut self, row: &LoggedErrors, now: Instant) {
+        let errors = errors(row);
+        // Of a schedule nobody knows.
+        let left = match self.is_limit {
+            true => String::new(),
+            false => to_go(self.start.elapsed().as_secs_f64(), row.step, self.steps),
+        };
         // Twenty bars from 1e-14 to 1e6.
         let length = (libm::log10(row.test.max(1e-14)) + 14.0).clamp(0.0, 20.0) as usize;
-        let bar = if bars { "▇".repeat(length) } else { String::new() };
-        let line = format!("{:>8}  {errors}  {left:>6}  {bar}", row.step);
+        let bar = if has_bars() { format!("  {:20}", "▇".repeat(length)) } else { String::new() };
+        let line = format!("{:>8}  {errors}{bar}  {left}", row.step);
         say!("{}", line.trim_end());
-        (self.last, self.is_still) = (Some((errors, now)), false);
+        (self.last, self.shown, self.is_still) = (Some((errors, now)), Some(row.step), false);
     }
+}
+
+/// Whether errors are drawn, too.
+fn has_bars() -> bool {
+    std::io::stderr().is_terminal()
+}
+
+/// Both errors of a line.
+fn errors(row: &LoggedErrors) -> String {
+    format!("{:>9}  {:>9}", brief(row.validation), brief(row.test))
 }
 
 /// How long the rest takes. Nothing is said about it before some of it was measured.
 fn to_go(passed: f64, step: u64, steps: u64) -> String {
-    match passed > 2.0 && step > 0 {
-        true => duration(passed * (steps.saturating_sub(step)) as f64 / step as f64),
+    match passed > 2.0 && step > 0 && step < steps {
+        true => format!("{} to go", duration(passed * (steps - step) as f64 / step as f64)),
         false => String::new(),
     }
 }
@@ -439,8 +462,9 @@ mod tests {
 
     #[test]
     fn the_rest_takes_as_long_as_what_was_done() {
-        assert_eq!([to_go(10.0, 250, 1_000), to_go(100.0, 1_000, 100_000)], ["30 s", "2.8 h"]);
-        assert_eq!([to_go(2.0, 250, 1_000), to_go(10.0, 0, 1_000)], ["", ""], "a moment says nothing");
+        assert_eq!([to_go(10.0, 250, 1_000), to_go(100.0, 1_000, 100_000)], ["30 s to go", "2.8 h to go"]);
+        let nothing = [to_go(2.0, 250, 1_000), to_go(10.0, 0, 1_000), to_go(10.0, 1_000, 1_000)];
+        assert_eq!(nothing, ["", "", ""], "a moment says nothing, nor does the end");
     }
 
     /// Something is said after a while, whichever step that is.

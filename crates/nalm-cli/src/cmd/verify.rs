@@ -1,7 +1,7 @@
 //! `nalm verify`: the laboratory against what was published, or a record against itself.
 
 use super::run::{prepare, threads, train_all};
-use super::sound;
+use super::{recorded, sound};
 use crate::arguments::Verify;
 use crate::exit::Stopped;
 use crate::signal::Listening;
@@ -190,7 +190,7 @@ fn nothing_kept(error: anyhow::Error) -> anyhow::Error {
 
 /// Runs a sample of a record again and compares everything.
 fn record(registry: &Registry, arguments: &Verify, path: &Path) -> Result<()> {
-    let mut index = registry.store(path).existing()?;
+    let mut index = recorded(registry, path)?;
     let catalogue = &registry.catalogue;
     for file in &arguments.data {
         catalogue.task("table")?.load(file)?;

@@ -18,6 +18,7 @@ pub struct Shard {
 impl Shard {
     /// The part `index` of `of`.
     pub fn new(index: usize, of: usize) -> Result<Self> {
+        ensure!(of > 0, "{index}/{of} is no part of a plan: there must be at least one part, as in 0/1");
         ensure!(
             index < of,
             "there is no part {index} of {of}: parts are counted from 0, so give 0/{of} up to the last one"
@@ -204,7 +205,8 @@ mod tests {
         }
         for text in ["", "1", "1/", "/6", "6/6", "-1/6", "1/0", "auto/0", "auto/x", "a/6", "99999999999999999999/6"] {
             let error = text.parse::<Part>().unwrap_err().to_string();
-            assert!(error.contains("0/6") || error.contains("counted from 0"), "{text}: {error}");
+            let hints = ["0/6", "counted from 0", "at least one part"];
+            assert!(hints.iter().any(|hint| error.contains(hint)), "{text}: {error}");
         }
     }
 }

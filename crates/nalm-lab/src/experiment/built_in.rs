@@ -63,7 +63,7 @@ pub fn presets(name: &str) -> Vec<String> {
     let found = BUILT_IN.iter().find(|(known, _)| *known == name);
     let mut own: Vec<String> = found.map_or(Vec::new(), |(_, text)| written(text).preset.into_keys().collect());
     if own.is_empty() {
-        own.push("paper".into());
+        own.extend(PRESETS.map(String::from));
     }
     own.sort_by_key(|preset| PRESETS.iter().position(|known| known == preset));
     own

@@ -498,7 +498,8 @@ impl Checker<'_> {
         match seeds {
             Seeds::Count(_) => Ok((0..n).collect()),
             Seeds::List(list) => {
-                self.ensure(n <= planned, || format!("{place} has {} seeds, fewer than {n}", list.len()))?;
+                let s = if list.len() == 1 { "" } else { "s" };
+                self.ensure(n <= planned, || format!("{place} has {} seed{s}, fewer than {n}", list.len()))?;
                 // The same run several times would be counted as several.
                 let mut seen = BTreeSet::new();
                 let twice = list.iter().find(|seed| !seen.insert(**seed));
@@ -596,7 +597,7 @@ impl Checker<'_> {
                 into.groups.push(Group { section: own, model: index, place, parts, runs, last_layer });
             }
         }
-        let axis = sweep.first().map(|place| place.axis(self.catalogue, task));
+        let axis = sweep.first().map(|place| place.axis());
         let varied = sweep.first().map_or("range".into(), Place::names);
         let (task, measures) = (task.name().to_string(), task.measures());
         let places = places.into_iter().map(|place| place.label).collect();

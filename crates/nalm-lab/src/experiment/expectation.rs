@@ -129,13 +129,27 @@ fn one(
         one_of("section", section.get_ref(), &sections).at(|| checker.at(section))?;
     }
     let labels = planned.iter().filter(asked).flat_map(|p| &p.labels);
-    let every: Vec<&str> =
-        labels.filter(|(own, _)| model.is_none_or(|model| *own == model)).map(|(_, label)| label.as_str()).collect();
+    let mut every: Vec<&str> = Vec::new();
+    for (_, label) in labels.filter(|(own, _)| model.is_none_or(|model| *own == model)) {
+        if !every.contains(&label.as_str()) {
+            every.push(label);
+        }
+    }
     ensure!(
         model.is_none() || !every.is_empty(),
         "{place}: the file never runs this model there, so the expectation is about nothing"
     );
     for range in ranges.iter().filter(|_| model.is_some()) {
+        // Where something else is varied, each range is a section.
+        let of_range = format!("on {}", range.get_ref());
+        let section = planned.iter().map(|p| &p.section).find(|section| section.ends_with(&of_range));
+        if let Some(section) = section.filter(|_| !every.contains(&range.get_ref().as_str())) {
+            let place = checker.at(range);
+            bail!(
+                "{place}: {} is a section here, because a sweep goes over it; write section = \"{section}\"",
+                range.get_ref()
+            );
+        }
         one_of("range", range.get_ref(), &every).at(|| checker.at(range))?;
     }
     if expect.preset.as_ref().is_some_and(|preset| *preset != experiment.preset) {

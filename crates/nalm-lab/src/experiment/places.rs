@@ -5,7 +5,7 @@ use super::overrides::plain;
 use super::written::{Range, Sweep};
 use crate::error::{Context, Error, Result, ensure};
 use crate::run::spec::{json, setting};
-use crate::task::{Catalogue, Task, published_test_range, test_range_for};
+use crate::task::{Task, published_test_range, test_range_for};
 use nalm::task::PAPER_RANGES;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -29,13 +29,8 @@ impl Place {
     }
 
     /// How figures call what is varied.
-    pub(super) fn axis(&self, catalogue: &Catalogue, task: &dyn Task) -> String {
-        let declared = |key: &String| {
-            let options = catalogue.modules().iter().flat_map(|entry| entry.single.options).copied();
-            let found = task.settings().into_iter().chain(options).find(|setting| setting.name == key);
-            found.map_or(key.clone(), |setting| format!("{key}: {}", setting.meaning))
-        };
-        self.values.keys().map(declared).collect::<Vec<_>>().join("; ")
+    pub(super) fn axis(&self) -> String {
+        self.names().replace('_', " ")
     }
 }
 

@@ -36,28 +36,44 @@ pub struct Kind {
     pub name: &'static str,
     /// What it shows.
     pub meaning: &'static str,
+    /// What an experiment needs for it, for who asks for it in vain.
+    pub needs: &'static str,
     /// Draws it on such a paper, as often as the rows allow.
     pub draw: fn(&Results<'_>, Paper) -> Vec<Figure>,
 }
 
-const fn kind(name: &'static str, meaning: &'static str, draw: fn(&Results<'_>, Paper) -> Vec<Figure>) -> Kind {
-    Kind { name, meaning, draw }
+impl Kind {
+    const fn new(name: &'static str, meaning: &'static str, draw: fn(&Results<'_>, Paper) -> Vec<Figure>) -> Self {
+        Self { name, meaning, needs: "rows", draw }
+    }
+
+    const fn needs(self, needs: &'static str) -> Self {
+        Self { needs, ..self }
+    }
 }
+
+const SEEDS: &str = "runs that differ by seed";
+const PLANE: &str = "runs of two inputs";
 
 /// The kinds of this project.
 pub fn list() -> Vec<Kind> {
     let kinds = vec![
-        kind("facets", "success, solved-at and sparsity error over the ranges", |r, p| facets::draw(r, p, false)),
-        kind("bars", "the same with success as bars", |r, p| facets::draw(r, p, true)),
-        kind("solved", "the share of seeds that are solved over the steps", solved::draw),
-        kind("surfaces", "predictions over the plane", |r, p| one(surfaces::draw(r, p))),
-        kind("beyond", "predictions in the training range and beyond", |r, p| one(beyond::draw(r, p))),
-        kind("landscape", "the loss over two weights", |_, p| vec![landscape::draw(p)]),
-        kind("basins", "where training ends, by where it starts", |r, p| one(basins::draw(r, p))),
-        kind("trajectories", "the way of the weights", |r, p| one(trajectories::draw(r, p))),
-        kind("curves", "errors over steps", |r, p| one(curves::draw(r, p))),
-        kind("noise-bound", "the upper end of the batch noise", |_, p| vec![noise_bound::draw(p)]),
-        kind("spectrum", "eigenvalues of the Gauss-Newton matrix", |_, p| one(spectrum::draw(p))),
+        Kind::new("facets", "success, solved-at and sparsity error over the ranges", |r, p| facets::draw(r, p, false))
+            .needs(SEEDS),
+        Kind::new("bars", "the same with success as bars", |r, p| facets::draw(r, p, true)).needs(SEEDS),
+        Kind::new("solved", "the share of seeds that are solved over the steps", solved::draw)
+            .needs("runs that differ by seed, some of them solved"),
+        Kind::new("surfaces", "predictions over the plane", |r, p| one(surfaces::draw(r, p))).needs(PLANE),
+        Kind::new("beyond", "predictions in the training range and beyond", |r, p| one(beyond::draw(r, p)))
+            .needs(PLANE),
+        Kind::new("landscape", "the loss over two weights", |_, p| vec![landscape::draw(p)]),
+        Kind::new("basins", "where training ends, by where it starts", |r, p| one(basins::draw(r, p)))
+            .needs("starting weights on a grid, such as `grid = 32` in a [[section]]"),
+        Kind::new("trajectories", "the way of the weights", |r, p| one(trajectories::draw(r, p)))
+            .needs("`curve = true`, and units with two weights"),
+        Kind::new("curves", "errors over steps", |r, p| one(curves::draw(r, p))).needs("`curve = true`"),
+        Kind::new("noise-bound", "the upper end of the batch noise", |_, p| vec![noise_bound::draw(p)]),
+        Kind::new("spectrum", "eigenvalues of the Gauss-Newton matrix", |_, p| one(spectrum::draw(p))),
     ];
     #[cfg(feature = "images")]
     let kinds = [&kinds[..], &images::list()].concat();
@@ -90,16 +106,19 @@ impl Figure {
     }
 }
 
-/// The figures of an experiment that its rows allow.
-pub fn all(results: &Results<'_>, kinds: &[Kind]) -> Vec<Figure> {
+/// The figures of an experiment that its rows allow, and the kinds that they do not.
+pub fn all<'k>(results: &Results<'_>, kinds: &'k [Kind]) -> (Vec<Figure>, Vec<&'k Kind>) {
     let wanted = results.experiment.figures.iter();
-    let kinds = wanted.filter_map(|name| kinds.iter().find(|kind| kind.name == name));
-    let drawn = kinds.flat_map(|kind| {
+    let (mut figures, mut missing) = (Vec::new(), Vec::new());
+    for kind in wanted.filter_map(|name| kinds.iter().find(|kind| kind.name == name)) {
         let narrow = (kind.draw)(results, Paper::Phone);
         let wide = (kind.draw)(results, Paper::Page).into_iter();
-        wide.zip(narrow).map(|(wide, narrow)| Figure { narrow: narrow.svg, ..wide })
-    });
-    let mut figures: Vec<Figure> = drawn.collect();
+        let before = figures.len();
+        figures.extend(wide.zip(narrow).map(|(wide, narrow)| Figure { narrow: narrow.svg, ..wide }));
+        if figures.len() == before {
+            missing.push(kind);
+        }
+    }
     if let Some(first) = figures.first_mut() {
         first.suffix.clear();
     }
@@ -111,7 +130,7 @@ pub fn all(results: &Results<'_>, kinds: &[Kind]) -> Vec<Figure> {
             figure.suffix += &format!("-{times}");
         }
     }
-    figures
+    (figures, missing)
 }
 
 /// A record of a figure's data.

@@ -33,15 +33,10 @@ impl Files for Disk {
         fs::create_dir_all(folder(path))?;
         let prefix = format!(".{}.", path.file_name().unwrap_or_default().to_string_lossy());
         remove_stale(folder(path), &prefix);
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(&prefix).suffix(PART);
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            // The umask takes its share of these, as of any new file.
-            builder.permissions(fs::Permissions::from_mode(0o666));
-        }
-        let (file, part) = builder.tempfile_in(folder(path))?.into_parts();
+        // Opened as any new file: the umask decides on its permissions, and errors do not speak of a name that nobody gave.
+        let open = |part: &Path| OpenOptions::new().write(true).create_new(true).open(part);
+        let made = tempfile::Builder::new().prefix(&prefix).suffix(PART).make_in(folder(path), open);
+        let (file, part) = made?.into_parts();
         if let Ok(old) = path.metadata() {
             file.set_permissions(old.permissions())?;
         }

@@ -229,6 +229,14 @@ mod tests {
         assert_eq!((mode(&path), read(&Disk, &path).unwrap()), (0o640, b"new".to_vec()));
     }
 
+    /// Nobody gave the name that a file has while it is written.
+    #[test]
+    fn errors_name_the_file_that_was_asked_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = replace(&Disk, &folder.path().join("x".repeat(300)), b"new").unwrap_err().to_string();
+        assert!(error.starts_with("cannot write ") && !error.contains(disk::PART), "{error}");
+    }
+
     #[test]
     fn a_file_that_was_cut_or_removed_is_noticed() {
         let folder = tempfile::tempdir().unwrap();

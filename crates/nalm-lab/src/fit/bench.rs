@@ -185,6 +185,7 @@ pub fn found(all: &[Carried]) -> Found {
         rows: all.iter().map(|carried| carried.outcomes.len()).sum(),
         blocks: vec![Block::Table { head, rows }],
         figures: Vec::new(),
+        not_drawn: Vec::new(),
         numbers,
     }
 }

@@ -189,7 +189,7 @@ impl Models {
         let text = "this is a network, for the library; formulas are saved with the ending .json";
         ensure!(!network, "{text}");
         // Whoever changed a file by hand wants to know where it is wrong; of another file, no key would help.
-        let is_ours = serde_json::from_slice::<Value>(bytes).is_ok_and(|value| value.get("format").is_some());
+        let is_ours = serde_json::from_slice::<Value>(bytes).is_ok_and(|value| value["format"].is_number());
         let wrong = |error: serde_json::Error| {
             let why = if is_ours { format!(": {error}") } else { String::new() };
             Error::Request(format!("this is no file of formulas{why}; nalm fit --save FILE.json writes one"))
@@ -231,7 +231,8 @@ mod tests {
             ("1e-9", "-1", "the tolerance of 't' is -1"),
             ("\"target\"", "\"goal\"", "no file of formulas: missing field `target` at line "),
             ("\"version\"", "\"by\"", "no file of formulas: missing field `version` at line "),
-            ("\"format\":1", "\"format\":\"1\"", "invalid type: string \"1\", expected u32 at line 1"),
+            ("\"format\":1", "\"format\":\"1\"", "this is no file of formulas; nalm fit"),
+            ("\"format\":1", "\"format\":-1", "invalid value: integer `-1`, expected u32 at line 1"),
             ("\"format\":1", "\"from\":1", "this is no file of formulas; nalm fit"),
             ("{\"format\"", "[{\"format\"", "this is no file of formulas"),
         ] {

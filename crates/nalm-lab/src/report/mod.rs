@@ -46,6 +46,8 @@ pub struct Found {
     pub blocks: Vec<Block>,
     /// Names of the figures' files, without extension.
     pub figures: Vec<String>,
+    /// Figures that were asked for and could not be drawn, in words.
+    pub not_drawn: Vec<String>,
     /// Every number of every cell, by metric, model and place, for texts that quote them.
     pub numbers: BTreeMap<String, String>,
 }
@@ -69,7 +71,7 @@ pub fn write(results: &Results<'_>, kinds: &[Kind], files: &dyn Files, folder: &
     blocks.extend([Block::Code(experiment.command.clone()), Block::Contents]);
     let mut figures = Vec::new();
     let mut written = Vec::new();
-    let drawn = figure::all(results, kinds);
+    let (drawn, missing) = figure::all(results, kinds);
     if !drawn.is_empty() {
         blocks.push(Block::Heading(if drawn.len() == 1 { "Figure" } else { "Figures" }.into()));
     }
@@ -79,10 +81,15 @@ pub fn write(results: &Results<'_>, kinds: &[Kind], files: &dyn Files, folder: &
         figures.push(file.clone());
         blocks.push(Block::Figure { file, caption: figure.caption, svg: figure.svg, narrow: figure.narrow });
     }
+    let why = |kind: &&Kind| format!("no figure '{}': it needs {}", kind.name, kind.needs);
+    let not_drawn: Vec<String> = missing.iter().map(why).collect();
+    if !not_drawn.is_empty() {
+        blocks.push(Block::List(not_drawn.clone()));
+    }
     blocks.extend(tables::comparisons(experiment, &compared));
     for (k, section) in experiment.sections.iter().enumerate() {
         match section.measures {
-            Measures::Runs => blocks.extend(tables::results(results, k)),
+            Measures::Runs => blocks.extend(tables::results(results, k).into_iter().map(without_empty_columns)),
             #[cfg(feature = "images")]
             Measures::Products { .. } => blocks.extend(digits::products(results, k)),
             #[cfg(feature = "images")]
@@ -114,6 +121,7 @@ pub fn write(results: &Results<'_>, kinds: &[Kind], files: &dyn Files, folder: &
         rows: results.found(),
         blocks,
         figures,
+        not_drawn,
         numbers: numbers::of(results),
     })
 }
@@ -196,4 +204,13 @@ fn table(title: &str, rows: Vec<Vec<(&str, String)>>) -> Vec<Block> {
     let head = first.iter().map(|(name, _)| name.to_string()).collect();
     let rows = rows.into_iter().map(|row| row.into_iter().map(|(_, cell)| cell).collect()).collect();
     vec![Block::Heading(title.into()), Block::Table { head, rows }]
+}
+
+/// The same without columns in which nothing stands, as that of the ranges of a task without such.
+fn without_empty_columns(block: Block) -> Block {
+    let Block::Table { head, rows } = block else { return block };
+    let stands = |k: usize| rows.iter().any(|row| row.get(k).is_some_and(|cell| !cell.is_empty()));
+    let kept: Vec<usize> = (0..head.len()).filter(|k| stands(*k)).collect();
+    let of = |row: &Vec<String>| kept.iter().filter_map(|&k| row.get(k).cloned()).collect();
+    Block::Table { head: of(&head), rows: rows.iter().map(of).collect() }
 }

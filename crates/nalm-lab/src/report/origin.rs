@@ -5,6 +5,7 @@ use crate::run::Spec;
 use crate::store::{Session, date};
 use crate::summary::Results;
 use crate::task::Measures;
+use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// What was run: a line for each section.
@@ -30,7 +31,11 @@ pub(super) fn runs(results: &Results<'_>) -> Vec<String> {
         let operations = text("operation");
         parts.extend((!operations.is_empty()).then(|| format!("operation {}", operations.join(" or "))));
         let inputs = all(&|run| Some(run.whole("inputs")?.to_string()));
-        parts.extend((!inputs.is_empty()).then(|| format!("{} inputs", inputs.join(" or "))));
+        let table = all(&|run| table(results, run));
+        match table.is_empty() {
+            true => parts.extend((!inputs.is_empty()).then(|| format!("{} inputs", inputs.join(" or ")))),
+            false => parts.extend(table),
+        }
         let mut steps: Vec<u64> = runs.iter().filter_map(|run| run.whole("steps")).collect();
         steps.sort_unstable();
         parts.extend(steps.first().zip(steps.last()).map(|(least, most)| match least == most {
@@ -56,6 +61,31 @@ pub(super) fn runs(results: &Results<'_>) -> Vec<String> {
         Some(name + &parts.join("; ") + ".")
     };
     experiment.sections.iter().enumerate().filter_map(line).collect()
+}
+
+/// The table that a run learns from: its file, what is learned from which columns, and how rows are held out. Nothing for other tasks.
+fn table(results: &Results<'_>, run: &Spec) -> Option<String> {
+    let hash = run.get("data")?.as_str()?;
+    let experiment = results.experiment;
+    let mut hashes: Vec<&str> = Vec::new();
+    for other in experiment.runs.iter().filter_map(|run| run.get("data")?.as_str()) {
+        if !hashes.contains(&other) {
+            hashes.push(other);
+        }
+    }
+    // Files are listed as runs have them. Of their paths, others need the name alone.
+    let place = hashes.iter().position(|other| *other == hash).filter(|_| hashes.len() == experiment.inputs.len());
+    let file = place.and_then(|k| experiment.inputs[k].file_name());
+    let short = || format!("the table with the SHA-256 {}…", hash.get(..12).unwrap_or(hash));
+    let file = file.map_or_else(short, |name| name.to_string_lossy().into_owned());
+    let split = match run.text("split_by") {
+        "" => run.text("split").to_string(),
+        column => format!("{} of {column}", run.text("split")),
+    };
+    let shares =
+        ["validation", "test"].map(|part| format!("{part} {}", run.get(part).map_or("–".into(), Value::to_string)));
+    let (target, columns) = (run.text("target"), run.text("columns").replace(',', ", "));
+    Some(format!("{file}: {target} from {columns}; split {split} ({})", shares.join(", ")))
 }
 
 /// Which seeds, unless they are the first ones.

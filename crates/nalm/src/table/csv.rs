@@ -346,7 +346,9 @@ impl<'a> Record<'a> {
             lack = Some(Lack::Decimal);
             (fault, "say whether decimals stand after a point or a comma")
         } else if self.decimal == Decimal::Comma {
-            (format!("'{shown}' is not a finite number"), "write it like 1,5 or -2e-3, as the numbers before it")
+            let is_number = number::parse(cell, Decimal::Point).is_ok();
+            let what = if is_number { "no number with a decimal comma" } else { "not a finite number" };
+            (format!("'{shown}' is {what}"), "decimals stand after a comma here, so write it like 1,5 or -2e-3")
         } else {
             // Below the names, a line without any number holds units.
             let units = self.line == 2 && self.iter().all(|cell| number::parse(cell, self.decimal).is_err());

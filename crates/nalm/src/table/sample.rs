@@ -75,6 +75,11 @@ pub enum Why {
 }
 
 impl LeftOut {
+    /// Whether its cells would be numbers with a point before decimals.
+    fn is_point(&self) -> bool {
+        matches!(&self.why, Why::Text(cell, _) if cell.parse().is_ok_and(f64::is_finite))
+    }
+
     /// What would make it a column of numbers, where its cells look like numbers that a spreadsheet has dressed up.
     pub fn hint(&self) -> Option<&'static str> {
         let Why::Text(cell, _) = &self.why else { return None };
@@ -87,8 +92,12 @@ impl std::fmt::Display for LeftOut {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.why {
             Why::Text(cell, line) => {
-                // Names of numbers that are none, such as inf, and numbers too large.
-                let what = if cell.parse::<f64>().is_ok() { "numbers that are not finite" } else { "text" };
+                let what = match cell.parse::<f64>() {
+                    _ if self.is_point() => "what is no number with a decimal comma",
+                    // Names of numbers that are none, such as inf, and numbers too large.
+                    Ok(_) => "numbers that are not finite",
+                    Err(_) => "text",
+                };
                 write!(f, "the column '{}' holds {what} ('{cell}', line {line})", shortened(&self.column))
             }
             Why::Empty => write!(f, "most cells of the column '{}' are empty", shortened(&self.column)),
@@ -253,7 +262,10 @@ impl Table {
             let blanks =
                 headers.len() == 1 && seen[0].first_bad.as_ref().is_some_and(|(_, cell, _)| cell.contains(' '));
             let instead = if blanks { "say what stands between its cells" } else { "a table needs at least one" };
-            let error = file("no column holds numbers".into(), instead);
+            // Numbers with points, where commas were asked for, are all that is wrong with them.
+            let first = left_out.first().filter(|first| first.is_point());
+            let why = first.map_or(String::new(), |first| format!(": {first}"));
+            let error = file(format!("no column holds numbers{why}"), instead);
             return Err(if blanks { error.lacking(Lack::Separator) } else { error });
         }
         rows.sort_by_key(|row| row.line);

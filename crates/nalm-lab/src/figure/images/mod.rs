@@ -7,7 +7,7 @@ mod lengths;
 mod pictures;
 mod weights;
 
-use super::{Kind, kind, one};
+use super::{Kind, one};
 use crate::summary::Results;
 use crate::summary::histories::Model;
 use crate::task::image_scale;
@@ -15,15 +15,16 @@ use std::collections::BTreeSet;
 
 pub(super) fn list() -> [Kind; 6] {
     [
-        kind("accuracy", "accuracy of product and digits, by model", |r, p| one(accuracy::draw(r, p))),
-        kind("weights", "the way of the head's weights", |r, p| one(weights::draw(r, p))),
-        kind("classes", "accuracy by digit, and what was taken for what", classes::draw),
-        kind("epochs", "accuracy of the digits over updates", |r, p| one(epochs::draw(r, p))),
-        kind("lengths", "success, solved-at and sparsity over the length of sequences", |r, p| {
+        Kind::new("accuracy", "accuracy of product and digits, by model", |r, p| one(accuracy::draw(r, p))),
+        Kind::new("weights", "the way of the head's weights", |r, p| one(weights::draw(r, p))),
+        Kind::new("classes", "accuracy by digit, and what was taken for what", classes::draw),
+        Kind::new("epochs", "accuracy of the digits over updates", |r, p| one(epochs::draw(r, p))),
+        Kind::new("lengths", "success, solved-at and sparsity over the length of sequences", |r, p| {
             one(lengths::draw(r, p))
         }),
-        kind("pictures", "samples, and what is looked at", |r, p| one(pictures::draw(r, p))),
+        Kind::new("pictures", "samples, and what is looked at", |r, p| one(pictures::draw(r, p))),
     ]
+    .map(|kind| kind.needs("runs of a task with images"))
 }
 
 /// Models without a row, in words.
