@@ -325,7 +325,8 @@ fn orders_are_adjusted_for_how_many_ranges_were_looked_at() {
     assert_eq!(found[0].difference, "9 seeds for, 0 against; sign test p = 0.0039");
     // A seed alone is no direction, on however many ranges it stands.
     let alone = format!("{}{order}pooled = true\nsteps = 1000000\n", FILE.replace("seeds = 4", "seeds = 1"));
-    let found = registry.results(&load(&alone), &contents).comparisons();
+    let alone = load(&alone);
+    let found = registry.results(&alone, &contents).comparisons();
     assert_eq!(found[0].verdict, Verdict::NotComparable);
 }
 
