@@ -458,7 +458,7 @@ fn compare(table: &Table, pair: &str, arguments: &Stats) -> Result<()> {
         true => format!("; each of {} counts once", terminal::counted(p.pairs, "seed")),
         false => String::new(),
     };
-    writeln!(out, "{found} of runs with the same seed{over}{once}")?;
+    write!(out, "{}", paragraph("", "", &format!("{found} of runs with the same seed{over}{once}")))?;
     let test = if repeated { "sign test" } else { "McNemar" };
     write!(
         out,
