@@ -591,7 +591,7 @@ fn statistics_from_a_pipe_and_as_csv() {
     // Two ranges with the same seeds: A gains one of them with three seeds of four, and loses none.
     let two: String = (0..4)
         .flat_map(|seed| {
-            [("r", true, true), ("s", true, seed == 3)].map(|(range, a, b)| {
+            [("\"U[1,2)\"", true, true), ("\"U[3,4)\"", true, seed == 3)].map(|(range, a, b)| {
                 format!("{range},A,{seed},{a},1000\n{range},B,{seed},{b},{}\n", if b { "2000" } else { "" })
             })
         })
@@ -607,6 +607,7 @@ fn statistics_from_a_pipe_and_as_csv() {
             &["stats", "runs.csv", "--paired", "A,B"],
             &["stats", "runs.csv", "--paired", "A,B", "--csv"],
             &["stats", "two.csv", "--paired", "A,B"],
+            &["stats", "two.csv", "--paired", "U[1,2),U[3,4)"],
             &["stats", "brief.csv"],
             &["stats", "no-sparsity.csv"],
             &["stats", "no-sparsity.csv", "--csv"],

@@ -336,6 +336,11 @@ fn what_cannot_be_done_is_said_with_its_reason() {
     ];
     let own = r#"{"format":1,"version":"0.1.0","models":[{"target":"b","formula":"2 * a","columns":["a"],"verdict":"exact","precision":"f64","tolerance":{"relative":1e-9},"rows":20}]}"#;
     put(here, "m.json", own);
+    put(here, "plain.csv", "a,b\n1,2\n3,6\n");
+    for verb in ["check", "predict"] {
+        let units = [verb, "m.json", "plain.csv", "--units", "row"];
+        fails_with(here, &units, 2, "holds '2' and no units; leave out --units row");
+    }
     for (arguments, hint) in wrong {
         fails_with(here, arguments, 2, hint);
     }

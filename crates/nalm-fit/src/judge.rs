@@ -250,7 +250,9 @@ pub(crate) fn interpolates(columns: &Columns, form: &Form) -> bool {
         powers.len()
     };
     let threads = |i: usize| {
-        let all = 1 + form.sums.iter().map(|sum| powers(sum, i) - 1).sum::<usize>();
+        // A factor that is 0 where the column is meets that value, too.
+        let zero = form.powers[i] > 0.0 && columns.x[i].contains(&0.0);
+        let all = 1 + form.sums.iter().map(|sum| powers(sum, i) - 1).sum::<usize>() + usize::from(zero);
         all >= 3 && !has_more_values(&columns.x[i], all)
     };
     (0..columns.x.len()).any(threads) || form.add.as_ref().is_some_and(|add| interpolates(columns, add))

@@ -387,6 +387,11 @@ fn what_is_drawn_through_few_values_is_not_called_exact() {
     assert_ne!(report.verdict, Verdict::Exact, "{report:?}");
     let report = explained(&table(&x, target(&x, |x| x[0] * libm::exp(-0.3 * x[1]))));
     assert_ne!(report.verdict, Verdict::Exact, "{report:?}");
+    // Nor if a factor meets the value 0: a price each, and 0 where there are no pieces.
+    let pieces: Vec<f64> = x[1].iter().map(|k| k + 2.0 * (k / 3.0).floor()).collect();
+    let each = [x[0].clone(), pieces];
+    let report = explained(&table(&each, target(&each, |x| if x[1] == 0.0 { 0.0 } else { x[0] / x[1] })));
+    assert_ne!(report.verdict, Verdict::Exact, "{report:?}");
     // A switch has two values, and a line through both is all that there can be.
     let x = [x[0].clone(), x[1].iter().map(|k| k % 2.0).collect()];
     let report = explained(&table(&x, target(&x, |x| x[0] * (1.0 - 0.25 * x[1]))));

@@ -230,6 +230,14 @@ fn a_range_with_a_sweep_is_a_section() {
     assert!(error.contains("unknown range 'U[7,8)'") && error.contains("(valid: U[1,2], U[1,5])"), "{error}");
     check("section = \"on U[-2,-1)\"").unwrap();
     check("section = \"on U[-2,-1)\"\nrange = \"U[1,5]\"").unwrap();
+    // Without either it is about every value of every section, and pooled about each section.
+    let sections = |place: &str| {
+        let found = check(place).unwrap().expectations;
+        found.iter().map(|e| (e.section, e.place.clone())).collect::<Vec<_>>()
+    };
+    let of = |section: usize, noise: &str| (section, noise.to_string());
+    assert_eq!(sections(""), [of(0, "U[1,2]"), of(0, "U[1,5]"), of(1, "U[1,2]"), of(1, "U[1,5]")]);
+    assert_eq!(sections("pooled = true"), [of(0, ""), of(1, "")]);
 }
 
 #[test]

@@ -131,7 +131,11 @@ pub(crate) fn run(registry: &Registry, arguments: &Fit) -> Result<()> {
         },
         None => print(&answers),
     };
-    keep(registry, arguments, &answers, &sample)?;
+    let kept = keep(registry, arguments, &answers, &sample);
+    // Without a formula because somebody stopped it is no wrong request.
+    let is_cut = listening.is_asked_to_stop() && answers.iter().any(|answer| answer.best().is_none());
+    ensure!(!is_cut, Stopped::keeps_nothing("fit", "no search"));
+    kept?;
     printed?;
     ensure!(failed.is_empty(), "{}", failed.join("; "));
     ensure!(!listening.is_asked_to_stop(), Stopped::keeps_nothing("fit", "no search"));
@@ -398,6 +402,17 @@ fn lines(sample: &Sample, holdout: &Holdout, other: &str) -> Vec<Line> {
     lines
 }
 
+/// Refuses a line of numbers where units should stand. A pure number has the unit 1; no other number is a unit.
+pub(super) fn ensure_units<'a>(mut line: impl Iterator<Item = &'a str>) -> Result<(), Error> {
+    let number = |unit: &&str| *unit != "1" && unit.parse::<f64>().is_ok();
+    match line.find(number) {
+        Some(unit) => {
+            Err(Request(format!("the line below the names holds '{unit}' and no units; leave out --units row")))
+        }
+        None => Ok(()),
+    }
+}
+
 /// Units by column.
 fn units(registry: &Registry, arguments: &Fit, sample: &Sample) -> Result<Option<HashMap<String, Unit>>> {
     let parsed = |column: &str, unit: &str| -> Result<(String, Unit)> {
@@ -405,11 +420,7 @@ fn units(registry: &Registry, arguments: &Fit, sample: &Sample) -> Result<Option
     };
     let Some(given) = arguments.units.as_deref() else { return Ok(None) };
     if given == "row" {
-        // A pure number has the unit 1; no other number is a unit.
-        let number = |unit: &String| unit != "1" && unit.parse::<f64>().is_ok();
-        if let Some(unit) = sample.units.iter().find(|unit| number(unit)) {
-            bail!(Request(format!("the line below the names holds '{unit}' and no units; leave out --units row")));
-        }
+        ensure_units(sample.units.iter().map(String::as_str))?;
         let named = sample.table.names().iter().zip(&sample.units);
         return Ok(Some(named.map(|(column, unit)| parsed(column, unit)).collect::<Result<_>>()?));
     }

@@ -61,8 +61,10 @@ pub(crate) fn run(registry: &Registry, arguments: &Predict) -> Result<()> {
     let models = load(registry, &arguments.model, &arguments.file)?;
     let file = open(registry, &arguments.file)?;
     let mut records = Records::open(file, &arguments.file.display().to_string(), &arguments.dialect.dialect())?;
-    if arguments.units.is_some() {
-        records.next_record()?;
+    if arguments.units.is_some()
+        && let Some(line) = records.next_record()?
+    {
+        super::fit::ensure_units(line.iter().map(str::trim))?;
     }
     of_reading(records.notes());
     let placed = Placed::all(&models, &records)?;

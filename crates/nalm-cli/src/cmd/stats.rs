@@ -362,7 +362,13 @@ fn strata_of<'a>(table: &'a Table, column: usize, a: &str, b: &str) -> (Vec<[&'a
 
 /// Two values of the first column that has both, matched by seed and by all other columns.
 fn compare(table: &Table, pair: &str, arguments: &Stats) -> Result<()> {
-    let names = pair.split_once(',').map(|(a, b)| (a.trim(), b.trim()));
+    // Noises and ranges have commas within their brackets.
+    let mut depth = 0;
+    let between = pair.char_indices().find(|&(_, c)| {
+        depth += i32::from("[(".contains(c)) - i32::from("])".contains(c));
+        c == ',' && depth <= 0
+    });
+    let names = between.map(|(at, _)| (pair[..at].trim(), pair[at + 1..].trim()));
     let missing = || Request("--paired takes two names with a comma between them, such as nmu,snmu".into());
     let (a, b) = names.ok_or_else(missing)?;
     // Names as they are written in the table; pages write NMU where rows have nmu.

@@ -108,17 +108,22 @@ fn published(registry: &Registry, arguments: &Verify) -> Result<()> {
         unexplained += usize::from(c.is_unexplained());
         let model = c.expectation.model.map_or("", |model| experiment.models[model].as_str());
         let (verdict, place) = (c.verdict.name(), if c.expectation.pooled { "all" } else { &c.expectation.at });
+        // Sections may call their places alike.
+        let section = experiment.sections.get(c.expectation.section).map_or("", |section| section.name.as_str());
         let (name, Comparison { published, ours, difference, .. }) = (&experiment.name, &c);
         let known = c.expectation.known.as_deref();
         if arguments.json {
-            list.push(json!({"experiment": name, "model": model, "range": place, "published": published,
-                "ours": ours, "difference": difference, "verdict": verdict, "known": known}));
+            list.push(
+                json!({"experiment": name, "section": section, "model": model, "range": place, "published": published,
+                "ours": ours, "difference": difference, "verdict": verdict, "known": known}),
+            );
         } else {
             let difference = if difference.is_empty() { String::new() } else { format!("; {difference}") };
             let known = known.filter(|_| c.verdict == Verdict::Differs);
             let known = known.map_or(String::new(), |reason| format!(" (known: {reason})"));
             let who = [model, place].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" on ");
-            let text = format!("{name}, {who}: published {published}, ours {ours}{difference}{known}");
+            let within = if section.is_empty() { String::new() } else { format!(" ({section})") };
+            let text = format!("{name}, {who}{within}: published {published}, ours {ours}{difference}{known}");
             let (first, further) = (format!("{verdict:wide$}"), " ".repeat(wide));
             write!(out, "{}", paragraph(&first, &further, &text))?;
         }

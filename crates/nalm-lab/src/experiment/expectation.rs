@@ -165,17 +165,21 @@ fn one(
     let within = |g: &&Group| named.is_none_or(|section| g.section == section);
     // By its label as planned, or as tables show it.
     let called = |g: &Group, label: &str| g.place == label || experiment.standing(g).is_some_and(|at| at == label);
-    let group = |label: &str| mine().filter(within).find(|g| expect.pooled || called(g, label));
-    let mut labels: Vec<String> = ranges.iter().map(|range| range.get_ref().clone()).collect();
-    if expect.pooled {
-        labels.push(String::new());
-    } else if labels.is_empty() && model.is_none() {
-        labels = super::places::paper_ranges();
+    let group = |section: Option<usize>, label: &str| {
+        let here = |g: &&Group| section.is_none_or(|section| g.section == section);
+        mine().filter(here).find(|g| expect.pooled || called(g, label))
+    };
+    let mut labels: Vec<(Option<usize>, String)> =
+        ranges.iter().map(|range| (named, range.get_ref().clone())).collect();
+    if labels.is_empty() && model.is_none() {
+        labels = super::places::paper_ranges().into_iter().map(|range| (named, range)).collect();
     } else if labels.is_empty() {
-        // Wherever the model is run.
+        // Wherever the model is run, section by section: several may call their places alike.
         for group in mine().filter(within) {
-            if !labels.contains(&group.place) {
-                labels.push(group.place.clone());
+            let label = if expect.pooled { String::new() } else { group.place.clone() };
+            let there = (Some(group.section), label);
+            if !labels.contains(&there) {
+                labels.push(there);
             }
         }
     }
@@ -185,9 +189,9 @@ fn one(
         "{place}: known says why ours differs, so give the ranges on which it does as ranges"
     );
     let mut seen: Vec<(usize, Vec<&[Spec]>)> = Vec::new();
-    for label in labels {
-        let own = group(&label);
-        let section = named.or_else(|| Some(own?.section)).unwrap_or(0);
+    for (section, label) in labels {
+        let own = group(section, &label);
+        let section = section.or_else(|| Some(own?.section)).unwrap_or(0);
         let place = own.filter(|_| !expect.pooled).map_or(&label, |group| &group.place);
         for (k, &(length, relation)) in relations.iter().enumerate() {
             let other = relation.other();
