@@ -771,6 +771,9 @@ fn a_comparison_without_a_file() {
     let page = std::fs::read_to_string(here.join("page.html")).unwrap();
     assert!(page.contains("<svg") && page.contains("sNMU noise=U[1,2]") && page.contains("Seed by seed against NMU"));
     assert!(here.join("page.csv").is_file() && here.join("page.svg").is_file());
+    // A second range without its option is no unit.
+    let text = fails_with(here, &["compare", "nmu", "--range", "U[1,2)", "U[-2,-1)"], 2, "--range 'U[-2,-1)'");
+    assert!(!text.contains("one network"), "{text}");
     // Several ranges are several tests; all together are named as such, and count every seed once.
     let two = ["compare", "nmu", "snmu", "--range", "U[1,2)", "--range", "U[-2,-1)", "--seeds", "5", "--steps", "3000"];
     let both = json(here, &[&two[..], &["--json", "--store", "two"]].concat());

@@ -199,7 +199,7 @@ impl Display for Flag {
             Flag::WithoutFunctions => f.write_str(
                 "exp, ln, sin and cos were not looked for: the target is rounded or noisy, and they are found only where a formula can be exact",
             ),
-            Flag::FewRowsOutside => f.write_str("fewer rows were held back than the formula has constants"),
+            Flag::FewRowsOutside => f.write_str("no more rows were held back than the formula has constants"),
             Flag::Stopped => f.write_str("the search was stopped before its end"),
         }
     }

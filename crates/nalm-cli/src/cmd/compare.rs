@@ -209,12 +209,18 @@ fn model(registry: &Registry, text: &str) -> Result<(String, String)> {
             text.trim()
         )));
     }
+    if text.trim().parse::<nalm::Uniform>().is_ok() {
+        let range = text.trim();
+        bail!(Error::Request(format!(
+            "{range} is a range and no unit; each takes an option of its own: --range '{range}'"
+        )));
+    }
     let stack = layers(catalogue, text)?;
+    stack.iter().try_for_each(known)?;
     // With a space it would be written as a list of layers is everywhere else.
     if text.contains(',') && !text.contains(char::is_whitespace) {
         say!("note: {text} is one network of {} layers; put spaces between units to compare them", stack.len());
     }
-    stack.iter().try_for_each(known)?;
     let label = text.trim().to_string();
     // A stack is written in JSON as in TOML, except for the colons.
     let layer = |layer: &nalm_lab::task::network::Layer| {
