@@ -57,6 +57,8 @@ const EXCEPTIONS: &[(&str, &str)] = &[
         "missed 10 of 120, length 9 in six of six",
         "counted over the rows of version 1 of experiment mnist-sequential, which are in the record; pages and their numbers are of one version, the latest",
     ),
+    ("In fold 0", "the name of a fold"),
+    ("is of fold 2", "the name of a fold"),
     ("step of 1/31", "the size of a grid, a setting"),
     (
         "165 epochs, which end 994 updates",
