@@ -178,13 +178,9 @@ impl Numbers<'_> {
             return;
         }
         // All ranges together are the seeds that all of them have.
-        let seeds = |place: &str| {
-            let own = tables.iter().find(|(name, _)| name == place);
-            own.map_or(BTreeSet::new(), |(_, solved): &(String, Vec<Pair<u64>>)| {
-                solved.iter().map(|pair| pair.0).collect()
-            })
-        };
-        let common = tables.iter().map(|(place, _)| seeds(place)).reduce(|a, b| &a & &b).unwrap_or_default();
+        let seeds =
+            |(_, solved): &(String, Vec<Pair<u64>>)| solved.iter().map(|pair| pair.0).collect::<BTreeSet<u64>>();
+        let common = tables.iter().map(seeds).reduce(|a, b| &a & &b).unwrap_or_default();
         every.retain(|(own, _)| common.contains(&own.spec.seed()));
         self.orders(results, &every, &[&label, &base, ALL], section);
         // One test a metric at every place, in the same order.
